@@ -81,22 +81,22 @@ class ContextRulesTests extends ScriptedEngine {
 	@Test
 	void anEndedNestedLeaseLeavesNothing() {
 		LockLease outer = granted(REQUEST, 10);
-		List<String> told = new ArrayList<>();
-		outer.onLost(() -> told.add("outer"));
-		WeakReference<Runnable> action = watchNested(outer, told);
+		List<String> lost = new ArrayList<>();
+		outer.onLost(() -> lost.add("outer"));
+		WeakReference<Runnable> action = watchNested(outer, lost);
 		await().untilAsserted(() -> {
 			System.gc();
 			assertThat(action.get()).isNull();
 		});
 		this.engine.queues.renewer.holds().forEach((hold) -> this.engine.queues.renewer.lose(hold, "it is a test"));
-		assertThat(told).containsExactly("outer");
+		assertThat(lost).containsExactly("outer");
 	}
 
-	private WeakReference<Runnable> watchNested(LockLease outer, List<String> told) {
+	private WeakReference<Runnable> watchNested(LockLease outer, List<String> lost) {
 		LockLease inner = this.service.acquireAsync(REQUEST.within(within(outer))).join();
 		Runnable action = new ArrayList<>(List.of("inner"))::clear;
 		inner.onLost(action);
-		inner.onLost(() -> told.add("inner"));
+		inner.onLost(() -> lost.add("inner"));
 		inner.release();
 		return new WeakReference<>(action);
 	}

@@ -142,8 +142,8 @@ class EndingTokenRulesTests extends ScriptedEngine {
 		ScriptedStore.Command repetition = this.store.last("release 1");
 		assertThat(repetition).isNotSameAs(second);
 		repetition.released(true);
-		CompletableFuture<?> over = this.engine.shutDown(Duration.ZERO);
-		assertThat(over).isNotDone();
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ZERO);
+		assertThat(shutDown).isNotDone();
 	}
 
 	private void wakeUp() {

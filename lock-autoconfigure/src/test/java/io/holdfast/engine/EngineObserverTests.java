@@ -339,7 +339,7 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void severalKeysAreOneRequest() {
+	void severalKeysAreASingleRequest() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL);
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.last("acquire 2").granted(20, 30_000);

@@ -191,7 +191,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A request without waiting behind an unanswered request reports the silent store")
+	@DisplayName("A request without waiting reports a store that has been silent for a while")
 	void attemptBehindASilentStore() {
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> early = this.service.tryAcquireAsync(ONCE);
@@ -221,7 +221,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A waiter behind an answered waiter reports the holder, not the store")
+	@DisplayName("A waiter behind a place with an answer reports the holder, an earlier waiter the silence")
 	void answeredAfterSilence() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.store.elapse(1000);

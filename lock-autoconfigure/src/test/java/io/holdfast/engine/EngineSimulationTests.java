@@ -161,7 +161,7 @@ class EngineSimulationTests {
 	@Test
 	@DisplayName("The delays of successive late commands add up to one trouble of the store")
 	void latenessAddsUp() {
-		String asked = """
+		String steps = """
 				Setup[seed=1, instances=1, keys=1, jitter=false, handOvers=0]
 				Use[user=0, instance=0, gap=2, api=TRY_ASYNC, mode=EXCLUSIVE, key=0, permits=1, fair=true, waiting=%d, \
 				lease=300, margin=0, renewal=true, minHold=0, hold=10, cancel=-1, extra=NONE, extraAt=0]
@@ -169,9 +169,9 @@ class EngineSimulationTests {
 				Command[instance=0, number=1, fate=REPLY_LATE, millis=400]
 				""";
 		String failed = "Command[instance=0, number=2, fate=REPLY_FAILED, millis=1]";
-		assertThat(judge(Plan.parse(asked.formatted(750))).refused()).isEqualTo(1);
-		assertThat(judge(Plan.parse(asked.formatted(1200))).granted()).isEqualTo(1);
-		assertThat(judge(Plan.parse(asked.formatted(1200) + failed)).refused()).isEqualTo(1);
+		assertThat(judge(Plan.parse(steps.formatted(750))).refused()).isEqualTo(1);
+		assertThat(judge(Plan.parse(steps.formatted(1200))).granted()).isEqualTo(1);
+		assertThat(judge(Plan.parse(steps.formatted(1200) + failed)).refused()).isEqualTo(1);
 	}
 
 	@Test

@@ -13,7 +13,7 @@ public final class Idleness {
 	/**
 	 * Return whether a service has no holds, no waiters and no queues.
 	 * @param service a service of this project
-	 * @return whether it is idle
+	 * @return whether the service is idle
 	 */
 	public static boolean of(LockService service) {
 		return ((DefaultLockService) service).engine.isIdle();

@@ -303,14 +303,14 @@ class LifecycleRulesTests {
 	@Test
 	void twoCopiesOfAnImageNeverShareAToken() {
 		MemoryLeases leases = new MemoryLeases(System::nanoTime);
-		try (LeaseEngine one = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
-				LeaseEngine two = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults())) {
+		try (LeaseEngine first = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults());
+				LeaseEngine second = new LeaseEngine(new MemoryLeaseStore(leases), EngineSettings.defaults())) {
 			// Before the start, the copies are equal.
-			assertThat(one.context.isStarted()).isFalse();
-			assertThat(two.context.isStarted()).isFalse();
-			one.resume();
-			two.resume();
-			assertThat(one.context.ensureStarted()).isNotEqualTo(two.context.ensureStarted());
+			assertThat(first.context.isStarted()).isFalse();
+			assertThat(second.context.isStarted()).isFalse();
+			first.resume();
+			second.resume();
+			assertThat(first.context.ensureStarted()).isNotEqualTo(second.context.ensureStarted());
 		}
 	}
 

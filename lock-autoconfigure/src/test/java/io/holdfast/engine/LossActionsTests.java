@@ -54,7 +54,7 @@ class LossActionsTests {
 
 	private final AtomicInteger running = new AtomicInteger();
 
-	private final AtomicInteger most = new AtomicInteger();
+	private final AtomicInteger maximum = new AtomicInteger();
 
 	private final AtomicInteger done = new AtomicInteger();
 
@@ -66,7 +66,7 @@ class LossActionsTests {
 
 	private void takeTime() {
 		int now = this.running.incrementAndGet();
-		this.most.accumulateAndGet(now, Math::max);
+		this.maximum.accumulateAndGet(now, Math::max);
 		try {
 			this.goOn.await();
 		}
@@ -87,7 +87,7 @@ class LossActionsTests {
 		await("all are lost").atMost(SOON).until(() -> leases.stream().noneMatch(LockLease::isHeld));
 	}
 
-	private void assertOthersGoOn() {
+	private void assertOtherRequestsProceed() {
 		LockLease lease = this.locks.acquire(LockRequest.of("other").leaseTime(Duration.ofSeconds(1)));
 		Duration[] last = { lease.remaining() };
 		AtomicInteger renewals = new AtomicInteger();
@@ -112,11 +112,11 @@ class LossActionsTests {
 		loseMany((lease) -> {
 		});
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
-		assertOthersGoOn();
+		assertOtherRequestsProceed();
 		assertThat(output).contains("64 threads");
 		this.goOn.countDown();
 		await("all listeners have run").atMost(SOON).until(() -> this.done.get() == MANY);
-		assertThat(this.most).hasValue(MOST);
+		assertThat(this.maximum).hasValue(MOST);
 	}
 
 	@Test
@@ -126,10 +126,10 @@ class LossActionsTests {
 		this.engine.onLost((event) -> listened.countDown());
 		loseMany((lease) -> lease.onLost(this::takeTime));
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
-		assertOthersGoOn();
+		assertOtherRequestsProceed();
 		this.goOn.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY && listened.getCount() == 0);
-		assertThat(this.most).hasValue(MOST);
+		assertThat(this.maximum).hasValue(MOST);
 	}
 
 	@Test
@@ -145,7 +145,7 @@ class LossActionsTests {
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		this.goOn.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY);
-		assertThat(this.most).hasValue(MOST);
+		assertThat(this.maximum).hasValue(MOST);
 	}
 
 	@Test

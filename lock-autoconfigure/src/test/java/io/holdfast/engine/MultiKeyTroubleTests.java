@@ -113,27 +113,27 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	void anInterruptDuringTheGrantOfTheNextKeyLeavesNoHoldForItsThread() {
 		List<Runnable> queued = new ArrayList<>();
 		List<LeaseEngine> engines = new ArrayList<>();
-		List<PendingAcquisition> asked = new ArrayList<>();
+		List<PendingAcquisition> acquisitions = new ArrayList<>();
 		Thread thread = new Thread();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
 			queued.add(action);
 			// As early as possible.
-			if (asked.size() == 1 && asked.get(0).result().isDone()) {
-				asked.add(acquire(engines.get(0), Settings.resolve(REQUEST.only("b"), settings()), thread,
+			if (acquisitions.size() == 1 && acquisitions.get(0).result().isDone()) {
+				acquisitions.add(acquire(engines.get(0), Settings.resolve(REQUEST.only("b"), settings()), thread,
 						LeaseContext.empty()));
 			}
 		}, () -> ID, () -> 1.0);
 		engines.add(busy);
-		asked.add(acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty()));
+		acquisitions.add(acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty()));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		this.store.whileSending = (line) -> {
 			if (line.equals("acquire 2")) {
-				asked.get(0).interrupt(null);
+				acquisitions.get(0).interrupt(null);
 			}
 		};
 		runAll(queued);
-		assertThat(asked.get(1).result()).isNotDone();
+		assertThat(acquisitions.get(1).result()).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1", "release 2 next 3");
 	}
 

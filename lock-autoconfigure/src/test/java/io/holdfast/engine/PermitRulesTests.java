@@ -201,7 +201,7 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void permitsOfOneThreadAreNotNested() {
+	void permitsOfAThreadAreNotNested() {
 		this.store.answering("acquire 1 at once", 10, () -> this.semaphores.acquire(SemaphoreRequest.of("k", 3)));
 		this.store.answering("acquire 2 at once", 11, () -> this.semaphores.acquire(SemaphoreRequest.of("k", 3)));
 		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "acquire 2 at once");

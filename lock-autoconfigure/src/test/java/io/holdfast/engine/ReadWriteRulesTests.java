@@ -116,7 +116,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.store.sent()).isEmpty();
 		first.join().releaseAsync();
-		// Once the second contends, the reader stands behind it.
+		// Once the second writer contends, the reader stands behind.
 		assertThat(this.store.sent()).containsExactly("release 1 next 2", "acquire 3");
 	}
 

@@ -66,12 +66,12 @@ class ResolvedRequestTests {
 	@DisplayName("A maxHold below the default lease time shortens the lease")
 	void shortMaxHold() {
 		EngineSettings defaults = EngineSettings.defaults();
-		Duration most = Duration.ofSeconds(10);
-		assertThat(defaults.leaseTime()).isGreaterThan(most);
-		assertThat(Settings.resolve(LOCK.maxHold(most), defaults)).extracting(ResolvedRequest::leaseMillis)
+		Duration maxHold = Duration.ofSeconds(10);
+		assertThat(defaults.leaseTime()).isGreaterThan(maxHold);
+		assertThat(Settings.resolve(LOCK.maxHold(maxHold), defaults)).extracting(ResolvedRequest::leaseMillis)
 			.containsExactly(10_000L);
-		assertThat(Settings.resolve(PERMIT.maxHold(most), defaults).leaseMillis()).isEqualTo(10_000);
-		assertThat(Settings.resolve(PERMIT.maxHold(most).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
+		assertThat(Settings.resolve(PERMIT.maxHold(maxHold), defaults).leaseMillis()).isEqualTo(10_000);
+		assertThat(Settings.resolve(PERMIT.maxHold(maxHold).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
 			.as("an explicit lease time")
 			.isEqualTo(20_000);
 		assertThat(Settings.resolve(LOCK.maxHold(Duration.ofMinutes(2)), defaults))

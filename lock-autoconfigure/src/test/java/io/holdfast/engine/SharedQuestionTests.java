@@ -34,7 +34,7 @@ class SharedQuestionTests {
 
 	private final LeaseStore store = new MemoryLeaseStore(new MemoryLeases(System::nanoTime));
 
-	private final AtomicInteger asked = new AtomicInteger();
+	private final AtomicInteger queries = new AtomicInteger();
 
 	private volatile CompletableFuture<Asked> answer = new CompletableFuture<>();
 
@@ -45,7 +45,7 @@ class SharedQuestionTests {
 			EngineSettings.defaults());
 
 	private CompletableFuture<Asked> ask() {
-		this.asked.incrementAndGet();
+		this.queries.incrementAndGet();
 		return this.answer;
 	}
 
@@ -69,16 +69,16 @@ class SharedQuestionTests {
 	void share() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
-		await("all wait").until(() -> this.asked.get() > 0
+		await("all wait").until(() -> this.queries.get() > 0
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		this.answer.complete(NONE);
 		for (Thread caller : callers) {
 			caller.join();
 		}
-		assertThat(this.asked).hasValue(1);
+		assertThat(this.queries).hasValue(1);
 		assertThat(answers).hasSize(CALLERS).allSatisfy((reports) -> assertThat(reports).isSameAs(answers.get(0)));
 		assertThat(Fleet.of(this.engine).reports(null)).isNotSameAs(answers.get(0));
-		assertThat(this.asked).hasValue(2);
+		assertThat(this.queries).hasValue(2);
 	}
 
 	@Test
@@ -86,12 +86,12 @@ class SharedQuestionTests {
 	void shareOfKey() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
-		await("all wait").until(() -> this.asked.get() > 0
+		await("all wait").until(() -> this.queries.get() > 0
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> first = this.answer;
 		this.answer = CompletableFuture.completedFuture(NONE);
 		assertThat(Fleet.of(this.engine).reports("order:7").silent()).containsExactly("1a2b3c4d");
-		assertThat(this.asked).hasValue(2);
+		assertThat(this.queries).hasValue(2);
 		assertThat(answers).isEmpty();
 		first.complete(NONE);
 		for (Thread caller : callers) {
@@ -106,7 +106,7 @@ class SharedQuestionTests {
 		List<Thread> callers = start(answers);
 		callers.forEach((caller) -> caller.setUncaughtExceptionHandler((thread, error) -> {
 		}));
-		await("all wait").until(() -> this.asked.get() > 0
+		await("all wait").until(() -> this.queries.get() > 0
 				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> failing = this.answer;
 		this.answer = CompletableFuture.completedFuture(NONE);
@@ -116,7 +116,7 @@ class SharedQuestionTests {
 		}
 		assertThat(answers).isEmpty();
 		assertThat(Fleet.of(this.engine).reports(null).silent()).containsExactly("1a2b3c4d");
-		assertThat(this.asked).hasValue(2);
+		assertThat(this.queries).hasValue(2);
 	}
 
 }

@@ -44,7 +44,7 @@ final class SimulatedConnection {
 	private final Map<Integer, WakeUp> wakeUpFates = new HashMap<>();
 
 	/** Tokens with an executed release. */
-	private final Set<String> over = new HashSet<>();
+	private final Set<String> released = new HashSet<>();
 
 	/** Number of the first command that ended each token. */
 	private final Map<String, Integer> ends = new HashMap<>();
@@ -243,7 +243,7 @@ final class SimulatedConnection {
 				: CompletableFuture.failedFuture(new StoreCommandException("refused", true, null));
 		T done = done(executed);
 		if (done != null && name.startsWith("acquire") && late >= SimulatedInstance.HANDOFF.toNanos()
-				&& this.over.contains(token)) {
+				&& this.released.contains(token)) {
 			this.instance.broughtBack.add(token);
 		}
 		if (done != null && resource != null && name.startsWith("acquire") && isStraggler(number, token, late)) {
@@ -253,7 +253,7 @@ final class SimulatedConnection {
 				+ ((done == null) ? "an error" : (resource != null) ? done : "answered")
 				+ ((fate != null) ? " (" + fate + ")" : ""));
 		if (done != null && name.startsWith("release")) {
-			this.over.add(token);
+			this.released.add(token);
 		}
 		T told = done;
 		if (fate == Fate.REPEATED) {
@@ -264,11 +264,11 @@ final class SimulatedConnection {
 			}
 		}
 		else if (fate == Fate.REPEATED_LATE && !name.startsWith("acquire")
-				&& (this.over.contains(token) || name.startsWith("renew"))) {
+				&& (this.released.contains(token) || name.startsWith("renew"))) {
 			// The copy comes from an abandoned connection. A late copy of an acquire is
 			// excluded, as it would hold the key until the end of its lease.
 			this.simulation.time.at(late, () -> {
-				if (this.over.contains(token)) {
+				if (this.released.contains(token)) {
 					repeat(number, name, token, resource, command);
 				}
 			});
@@ -366,7 +366,7 @@ final class SimulatedConnection {
 	 */
 	private boolean isStraggler(int number, String token, long late) {
 		long since = now() - Simulation.SLACK;
-		return this.reconnects > 0 && late < SimulatedInstance.HANDOFF.toNanos() && this.over.contains(token)
+		return this.reconnects > 0 && late < SimulatedInstance.HANDOFF.toNanos() && this.released.contains(token)
 				&& (this.outageUntil == 0 || this.outageUntil < since)
 				&& this.troubles.entrySet()
 					.stream()

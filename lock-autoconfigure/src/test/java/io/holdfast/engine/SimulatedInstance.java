@@ -225,8 +225,8 @@ final class SimulatedInstance implements Scheduler {
 			});
 		}
 		// Missing answers take the command timeout. The rest is slack.
-		long most = patience + SETTINGS.commandTimeout().toNanos() + Plan.FAULTS_MILLIS * Simulation.MILLI;
-		at(most, () -> left("shut-downs without end", done[0] ? 0 : 1));
+		long limit = patience + SETTINGS.commandTimeout().toNanos() + Plan.FAULTS_MILLIS * Simulation.MILLI;
+		at(limit, () -> left("shut-downs without end", done[0] ? 0 : 1));
 	}
 
 	void left(String state, int count) {

@@ -243,7 +243,7 @@ final class SimulatedStore implements LeaseStore {
 	public CompletableFuture<AcquireReply> acquire(Resource resource, AcquireCommand command, boolean enqueue) {
 		this.modes.put(command.token(), mode(resource, command.permits()));
 		Mutant mutant = this.simulation.mutant;
-		AcquireCommand asked = switch (mutant) {
+		AcquireCommand sent = switch (mutant) {
 			case SHORT_LEASE -> lasting(command, command.leaseMillis() / 2);
 			case NO_END -> lasting(command, command.leaseMillis() * 1000);
 			default -> command;
@@ -251,7 +251,7 @@ final class SimulatedStore implements LeaseStore {
 		CompletableFuture<AcquireReply> answer = this.connection.send("acquire " + resource, command.token(), resource,
 				() -> isRefused(resource, command.token())
 						? CompletableFuture.failedFuture(new StoreCommandException("out of memory", true, null))
-						: this.store.acquire(resource, asked, enqueue)
+						: this.store.acquire(resource, sent, enqueue)
 							.thenApply((reply) -> recordGrant(resource, reply, command)));
 		SimulatedReplicas replicas = this.simulation.replicas;
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {

@@ -39,7 +39,7 @@ final class SimulatedThread extends Thread {
 
 	private boolean interrupted;
 
-	private boolean over;
+	private boolean abandoned;
 
 	private SimulatedThread() {
 		super("simulated");
@@ -78,10 +78,10 @@ final class SimulatedThread extends Thread {
 	/** End the current call, and make the thread idle. */
 	void giveBack() {
 		if (isBusy()) {
-			this.over = true;
+			this.abandoned = true;
 			go();
 		}
-		this.over = false;
+		this.abandoned = false;
 		this.interrupted = false;
 		IDLE.add(this);
 	}
@@ -126,7 +126,7 @@ final class SimulatedThread extends Thread {
 					this.call.run();
 				}
 			}
-			catch (Over ex) {
+			catch (Abandoned ex) {
 				// The caller has ended the call.
 			}
 			catch (Throwable ex) {
@@ -176,8 +176,8 @@ final class SimulatedThread extends Thread {
 		awaitTurn();
 		this.wait = null;
 		timer.cancel(false);
-		if (this.over) {
-			throw new Over();
+		if (this.abandoned) {
+			throw new Abandoned();
 		}
 		if (this.interrupted) {
 			this.interrupted = false;
@@ -193,11 +193,11 @@ final class SimulatedThread extends Thread {
 	}
 
 	/** Ends a call that is not continued. */
-	private static final class Over extends Error {
+	private static final class Abandoned extends Error {
 
 		private static final long serialVersionUID = 1L;
 
-		Over() {
+		Abandoned() {
 			super(null, null, false, false);
 		}
 

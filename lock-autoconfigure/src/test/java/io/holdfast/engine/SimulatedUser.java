@@ -45,7 +45,7 @@ final class SimulatedUser {
 
 	private int done;
 
-	private int asked;
+	private int requestCount;
 
 	/** Ids of holds: the id of the first lease of each hold. */
 	private final Map<Hold, String> holds;
@@ -117,7 +117,7 @@ final class SimulatedUser {
 	}
 
 	String newId() {
-		return this.name + "." + this.asked++;
+		return this.name + "." + this.requestCount++;
 	}
 
 	boolean isMutant(Mutant mutant) {

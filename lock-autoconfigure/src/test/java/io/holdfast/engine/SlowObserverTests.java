@@ -63,7 +63,7 @@ class SlowObserverTests {
 		}
 	}
 
-	private void assertOthersAreServed() throws InterruptedException {
+	private void assertOtherRequestsAreServed() throws InterruptedException {
 		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		assertThat(this.service.acquireAsync(REQUEST)).succeedsWithin(SOON).satisfies(LockLease::release);
 		assertThat(this.goOn.getCount()).isOne();
@@ -88,7 +88,7 @@ class SlowObserverTests {
 		});
 		LockLease lease = this.service.acquire(REQUEST.name("slow"));
 		CompletableFuture<?> releasing = CompletableFuture.runAsync(lease::release);
-		assertOthersAreServed();
+		assertOtherRequestsAreServed();
 		this.goOn.countDown();
 		assertThat(releasing).succeedsWithin(SOON);
 	}
@@ -145,7 +145,7 @@ class SlowObserverTests {
 			.supplyAsync(() -> this.service.tryAcquire(REQUEST.name("slow").waitTime(Duration.ofMillis(10))));
 		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		held.releaseAsync();
-		assertOthersAreServed();
+		assertOtherRequestsAreServed();
 		this.goOn.countDown();
 		assertThat(refused).succeedsWithin(SOON);
 	}
@@ -184,12 +184,12 @@ class SlowObserverTests {
 	@DisplayName("Each request has all its events in order, on any threads")
 	void order() {
 		Queue<String> problems = new ConcurrentLinkedQueue<>();
-		AtomicInteger over = new AtomicInteger();
+		AtomicInteger finished = new AtomicInteger();
 		this.engine.observe(new EngineObserver() {
 
 			@Override
 			public RequestObserver requested(ObservedRequest request) {
-				return new Orderly(request.keys() + " ", problems, over);
+				return new Orderly(request.keys() + " ", problems, finished);
 			}
 
 		});
@@ -208,7 +208,7 @@ class SlowObserverTests {
 				}
 			}
 		});
-		await("all are over").atMost(SOON).until(() -> over.get() == 2000);
+		await("all are finished").atMost(SOON).until(() -> finished.get() == 2000);
 		assertThat(problems).isEmpty();
 	}
 
@@ -222,14 +222,14 @@ class SlowObserverTests {
 
 		private final Queue<String> problems;
 
-		private final AtomicInteger over;
+		private final AtomicInteger finished;
 
 		private String state = "new";
 
-		Orderly(String name, Queue<String> problems, AtomicInteger over) {
+		Orderly(String name, Queue<String> problems, AtomicInteger finished) {
 			this.name = name;
 			this.problems = problems;
-			this.over = over;
+			this.finished = finished;
 		}
 
 		private void change(String from, String to) {
@@ -252,13 +252,13 @@ class SlowObserverTests {
 		@Override
 		public void failed(RuntimeException why) {
 			change("begun", "failed");
-			this.over.incrementAndGet();
+			this.finished.incrementAndGet();
 		}
 
 		@Override
 		public void ended(EngineObserver.HoldEnd end) {
 			change("granted", "ended");
-			this.over.incrementAndGet();
+			this.finished.incrementAndGet();
 		}
 
 	}

@@ -45,10 +45,10 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		return ((LeaseInternals) lease).sendRelease();
 	}
 
-	private static void assertStoreTrouble(CompletableFuture<?> asked) {
-		assertThat(asked).isCompletedExceptionally();
+	private static void assertStoreTrouble(CompletableFuture<?> request) {
+		assertThat(request).isCompletedExceptionally();
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> {
-			throw asked.handle((lease, failure) -> failure).join();
+			throw request.handle((lease, failure) -> failure).join();
 		});
 	}
 
@@ -117,18 +117,18 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	@Test
 	@DisplayName("A loss found by an unawaited release runs the actions")
 	void lateLoss(CapturedOutput output) {
-		AtomicInteger told = new AtomicInteger();
+		AtomicInteger losses = new AtomicInteger();
 		LockLease lease = lock(1);
-		lease.onLost(told::incrementAndGet);
+		lease.onLost(losses::incrementAndGet);
 		lease.close();
-		assertThat(told).hasValue(0);
+		assertThat(losses).hasValue(0);
 		this.store.last("release 1").released(false);
-		assertThat(told).hasValue(1);
+		assertThat(losses).hasValue(1);
 		assertThat(output).containsOnlyOnce("was lost before it was released");
 	}
 
 	@Test
-	@DisplayName("Failed releases are repeated, and logged once until one is answered")
+	@DisplayName("Failed releases are repeated, and logged once until a release is answered")
 	void failures(CapturedOutput output) {
 		List<LockLease> leases = IntStream.rangeClosed(1, 4).mapToObj(this::lock).toList();
 		leases.get(0).close();
@@ -176,10 +176,10 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	@DisplayName("A shutdown waits for unanswered releases")
 	void shutDown() {
 		lock(1).close();
-		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(5));
-		assertThat(over).isNotDone();
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(5));
+		assertThat(shutDown).isNotDone();
 		this.store.last("release 1").released(true);
-		assertThat(over).isCompleted();
+		assertThat(shutDown).isCompleted();
 	}
 
 	@Test
@@ -189,12 +189,12 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		lock(2).close();
 		this.store.last("release 1").fail(true);
 		this.store.last("release 2").fail(true);
-		CompletableFuture<?> over = this.engine.shutDown(Duration.ofSeconds(5));
+		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(5));
 		this.store.elapse(400);
 		this.store.last("release 1").released(true);
-		assertThat(over).isNotDone();
+		assertThat(shutDown).isNotDone();
 		this.store.elapse(700);
-		assertThat(over).isCompleted();
+		assertThat(shutDown).isCompleted();
 	}
 
 	@Test

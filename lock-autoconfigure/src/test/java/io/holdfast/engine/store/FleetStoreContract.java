@@ -240,7 +240,7 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	@Test
 	@DisplayName("An invalid cursor is rejected, without repetition of the cursor")
-	void refusesOtherCursors() {
+	void refusesInvalidCursors() {
 		for (String text : new String[] { "x", "", "0-1\r\nKEYS *", "-1", "1-", "99999999999999999999-1", "16384-0",
 				"0-18446744073709551616" }) {
 			assertThatIllegalArgumentException().as(text)

@@ -216,7 +216,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 
 	@Test
 	@DisplayName("An expired reader among readers excludes nothing and holds nothing")
-	void endedAmongOthers() {
+	void endedAmongReaders() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
 		granted(read(this.b, "1"));
 		busy(this.c.acquire("1"));
@@ -443,14 +443,14 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		busy(read(this.b, "2"));
 		busy(this.c.acquire("1"));
 		assertThat(get(this.c.store.force(LOCK, List.of(this.a.token("1"))))).containsExactly(true);
-		WakeUp told = this.b.awaitWakeUp();
-		assertThat(told).extracting(WakeUp::token, WakeUp::ttlMillis).containsExactly(this.b.token("1"), CLAIM);
-		assertThat(this.a.awaitEnded("1")).isLessThanOrEqualTo(told.fence());
+		WakeUp first = this.b.awaitWakeUp();
+		assertThat(first).extracting(WakeUp::token, WakeUp::ttlMillis).containsExactly(this.b.token("1"), CLAIM);
+		assertThat(this.a.awaitEnded("1")).isLessThanOrEqualTo(first.fence());
 		assertThat(get(this.a.store.force(LOCK, List.of(this.b.token("1"), this.b.token("2"), this.b.token("3")))))
 			.containsExactly(true, true, false);
 		WakeUp woken = this.c.awaitWakeUp();
 		assertThat(woken.token()).isEqualTo(this.c.token("1"));
-		assertThat(this.b.awaitEnded("2")).isBetween(told.fence() + HandOverLimits.STRIDE, woken.fence());
+		assertThat(this.b.awaitEnded("2")).isBetween(first.fence() + HandOverLimits.STRIDE, woken.fence());
 		assertThat(this.b.awaitEnded("1")).isLessThanOrEqualTo(woken.fence());
 	}
 

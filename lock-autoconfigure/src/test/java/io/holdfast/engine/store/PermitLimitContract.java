@@ -126,11 +126,11 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		busy(acquire(this.c, "1", 2));
 		busy(acquire(this.b, "2", 5));
 		limit(3);
-		WakeUp told = this.b.awaitWakeUp();
-		assertThat(told.resource()).isEqualTo(SEMAPHORE);
-		assertThat(told.token()).isEqualTo(this.b.token("1"));
-		assertThat(told.ttlMillis()).isZero();
-		assertThat(told.fence()).isGreaterThan(last);
+		WakeUp wakeUp = this.b.awaitWakeUp();
+		assertThat(wakeUp.resource()).isEqualTo(SEMAPHORE);
+		assertThat(wakeUp.token()).isEqualTo(this.b.token("1"));
+		assertThat(wakeUp.ttlMillis()).isZero();
+		assertThat(wakeUp.fence()).isGreaterThan(last);
 		assertThat(state().waiting()).isEqualTo(2);
 		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
 		// The second waiter is woken up at the head of the queue.
@@ -181,9 +181,9 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		busy(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0)));
 		busy(acquire(this.c, "2", 2));
 		limit(null);
-		WakeUp told = this.c.awaitWakeUp();
-		assertThat(told.token()).isEqualTo(this.c.token("1"));
-		assertThat(told.ttlMillis()).isZero();
+		WakeUp wakeUp = this.c.awaitWakeUp();
+		assertThat(wakeUp.token()).isEqualTo(this.c.token("1"));
+		assertThat(wakeUp.ttlMillis()).isZero();
 		assertThat(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0))).isEqualTo(new Rejected(0));
 		assertThat(this.c.awaitWakeUp(2).token()).as("a request with a limit").isEqualTo(this.c.token("2"));
 		assertThat(renew(this.a, SEMAPHORE, "2", 2, LEASE)).isTrue();

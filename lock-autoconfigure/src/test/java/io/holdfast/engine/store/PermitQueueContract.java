@@ -121,7 +121,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("The first waiter gets free permits when its token asks, and so does the second waiter")
+	@DisplayName("The first waiter gets free permits when its token asks, and the second waiter follows")
 	void firstWaiterTakesFreePermits() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
 		busy(acquire(this.b, "1", 2));
@@ -146,7 +146,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
-	@DisplayName("F43 a release grants expired permits to waiters, of its own token and of other tokens")
+	@DisplayName("F43 a release grants free permits to waiters, and so does the release of an expired token")
 	void releaseNoticesEnd() {
 		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
 		granted(acquire(this.a, "2", 1));

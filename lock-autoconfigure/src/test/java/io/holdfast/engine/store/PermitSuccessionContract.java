@@ -76,7 +76,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		busy(succeed(this.a, "1", ask(this.a, "4", 1)).next());
 		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
 		assertThat(this.a.wakeUps.get(0).token()).isEqualTo(this.a.token("2"));
-		assertThat(this.a.wakeUps).allMatch((told) -> told.ttlMillis() == CLAIM).hasSize(2);
+		assertThat(this.a.wakeUps).allMatch((wakeUp) -> wakeUp.ttlMillis() == CLAIM).hasSize(2);
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.a.token("2") + " 2", this.a.token("3") + " 3");
 	}
 
@@ -126,7 +126,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 
 	@Test
 	@DisplayName("A single released permit goes to the first waiter, and the next token to the end of the queue")
-	void onePermitInTurn() {
+	void singlePermitInTurn() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
 		granted(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
@@ -149,7 +149,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 
 	@Test
 	@DisplayName("A single released permit wakes up a waiter of the same instance")
-	void onePermitToOwnInstance() {
+	void singlePermitToOwnInstance() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
 		busy(this.a.acquire(SEMAPHORE, one(this.a, "2", 1)));
 		Busy busy = busy(this.a.release(SEMAPHORE, one(this.a, "1", 1), one(this.a, "3", 1)).next());
@@ -159,7 +159,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 
 	@Test
 	@DisplayName("A single released permit is granted to all waiters within their own limits, before the next token")
-	void onePermitForSeveral() {
+	void singlePermitForSeveralWaiters() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 1)));
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 1)));
 		busy(this.c.acquire(SEMAPHORE, one(this.c, "1", 2)));
@@ -172,8 +172,8 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	}
 
 	@Test
-	@DisplayName("A next token with a permit or a place gets no second permit and no second place")
-	void nextOfOnePermitIsNotCountedTwice() {
+	@DisplayName("A next token with a permit or a place gets neither again")
+	void nextIsNeitherGrantedNorQueuedAgain() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
@@ -190,7 +190,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 
 	@Test
 	@DisplayName("A single released permit is not granted above an operator's limit")
-	void onePermitAboveTheLimit() {
+	void singlePermitAboveTheLimit() {
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "1", 2)));
 		granted(this.a.acquire(SEMAPHORE, one(this.a, "2", 2)));
 		busy(this.b.acquire(SEMAPHORE, one(this.b, "1", 2)));
