@@ -25,7 +25,7 @@ class ClusterFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Override
-	protected boolean seesWhoIsGone() {
+	protected boolean detectsAbsence() {
 		return false;
 	}
 

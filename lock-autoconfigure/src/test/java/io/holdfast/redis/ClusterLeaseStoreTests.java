@@ -35,7 +35,7 @@ class ClusterLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Override
-	protected boolean seesWhoIsGone() {
+	protected boolean detectsAbsence() {
 		return false;
 	}
 

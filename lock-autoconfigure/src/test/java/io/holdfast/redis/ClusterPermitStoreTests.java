@@ -31,7 +31,7 @@ class ClusterPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Override
-	protected boolean seesWhoIsGone() {
+	protected boolean detectsAbsence() {
 		return false;
 	}
 

@@ -71,7 +71,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Override
-	public void awaitGone(String instance) {
+	public void awaitAbsence(String instance) {
 		await().until(() -> Subscribers.count(this.redis.template(), channelPrefix() + instance) == 0);
 	}
 

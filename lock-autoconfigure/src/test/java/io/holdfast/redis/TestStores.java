@@ -77,7 +77,7 @@ public final class TestStores implements SharedStores {
 	}
 
 	@Override
-	public void awaitGone(String instance) {
+	public void awaitAbsence(String instance) {
 		await().until(() -> Subscribers.count(this.redis, channelPrefix() + instance) == 0);
 	}
 

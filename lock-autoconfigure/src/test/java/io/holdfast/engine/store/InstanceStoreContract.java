@@ -92,7 +92,7 @@ public abstract class InstanceStoreContract extends FleetStoreContract {
 		join(this.c);
 		leave(this.c);
 		Asked asked = get(this.a.store.instances().ask(this.a.id, REPORT));
-		if (seesWhoIsGone()) {
+		if (detectsAbsence()) {
 			assertThat(asked.present()).containsExactly(shown(this.b));
 			assertThat(asked.absent()).containsExactly(shown(this.c));
 		}

@@ -97,7 +97,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@DisplayName("A forced release frees the key if no waiter is present")
 	void isFreeWhenReleasedByForce() {
 		Granted last = granted(this.a.acquire("1"));
-		if (seesWhoIsGone()) {
+		if (detectsAbsence()) {
 			busy(this.b.acquire("1"));
 			leave(this.b);
 		}
@@ -240,7 +240,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@Test
 	@DisplayName("A waiter of an absent instance is passed over")
 	void passesOverAbsentInstance() {
-		assumeTrue(seesWhoIsGone());
+		assumeTrue(detectsAbsence());
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		busy(this.c.acquire("1"));
@@ -252,7 +252,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@Test
 	@DisplayName("A request for an expired key is granted if all waiters are absent")
 	void requestFollowsAbsentInstances() {
-		assumeTrue(seesWhoIsGone());
+		assumeTrue(detectsAbsence());
 		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
 		leave(this.b);
@@ -264,7 +264,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@Test
 	@DisplayName("The next token gets the key with the release if all waiters are absent")
 	void nextFollowsAbsentInstances() {
-		assumeTrue(seesWhoIsGone());
+		assumeTrue(detectsAbsence());
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		leave(this.b);
@@ -276,7 +276,7 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	@Test
 	@DisplayName("A released key is free if all waiters are absent")
 	void freesKeyIfAllAreAbsent() {
-		assumeTrue(seesWhoIsGone());
+		assumeTrue(detectsAbsence());
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
 		leave(this.b);

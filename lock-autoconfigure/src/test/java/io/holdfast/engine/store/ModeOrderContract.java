@@ -490,7 +490,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	@Test
 	@DisplayName("Absent waiters of both modes are passed over")
 	void passesOverAbsentWaiters() {
-		if (!seesWhoIsGone()) {
+		if (!detectsAbsence()) {
 			return;
 		}
 		Instance gone = newInstance();
@@ -507,7 +507,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	@Test
 	@DisplayName("An absent exclusive waiter does not block readers, also before further exclusive waiters")
 	void readerBehindAbsentOwner() {
-		if (!seesWhoIsGone()) {
+		if (!detectsAbsence()) {
 			return;
 		}
 		Instance gone = newInstance();

@@ -221,7 +221,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@Test
 	@DisplayName("A waiter of an absent instance is passed over")
 	void passesOverAbsentInstance() {
-		assumeTrue(seesWhoIsGone());
+		assumeTrue(detectsAbsence());
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 5));
 		busy(acquire(this.c, "1", 1));

@@ -20,7 +20,7 @@ public interface SharedStores {
 	 * Wait until the store detects the absence of an instance.
 	 * @param instance the id of the instance, whose store is closed
 	 */
-	default void awaitGone(String instance) {
+	default void awaitAbsence(String instance) {
 	}
 
 	/**

@@ -63,7 +63,7 @@ public abstract class StoreContract {
 	 * Return whether the store detects absent instances.
 	 * @return {@code false} for a cluster
 	 */
-	protected boolean seesWhoIsGone() {
+	protected boolean detectsAbsence() {
 		return true;
 	}
 
@@ -87,7 +87,7 @@ public abstract class StoreContract {
 	/** Close an instance, and wait until the store detects its absence. */
 	protected void leave(Instance instance) {
 		instance.store.close();
-		stores().awaitGone(instance.id);
+		stores().awaitAbsence(instance.id);
 	}
 
 	@BeforeEach
