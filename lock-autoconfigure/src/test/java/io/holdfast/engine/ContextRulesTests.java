@@ -138,7 +138,7 @@ class ContextRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		assertThat(other).isCompleted();
-		failed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class, "'k'");
+		assertFailed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class, "'k'");
 		outer.releaseAsync();
 		assertThat(this.service.acquireAsync(REQUEST.within(context))).as("without an open lease").isNotDone();
 	}
@@ -194,7 +194,7 @@ class ContextRulesTests extends ScriptedEngine {
 		LeaseContext context = within(held);
 		this.store.sent();
 		CompletableFuture<LockLease> refused = this.service.acquireAsync(WRITE.within(context));
-		failed(refused, LockNotAcquiredException.class, "would wait for itself");
+		assertFailed(refused, LockNotAcquiredException.class, "would wait for itself");
 		assertThat(refused.handle((lease, error) -> ((LockNotAcquiredException) error).getReason()))
 			.isCompletedWithValue(Reason.SELF_BLOCKED);
 		assertThat(this.store.sent()).isEmpty();
@@ -218,8 +218,8 @@ class ContextRulesTests extends ScriptedEngine {
 		LeaseContext context = within(granted(READ, 10));
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
-		failed(this.service.acquireAsync(READ.within(context)), LeaseLostException.class, "'k'");
-		failed(this.service.acquireAsync(WRITE.within(context)), LeaseLostException.class, "'k'");
+		assertFailed(this.service.acquireAsync(READ.within(context)), LeaseLostException.class, "'k'");
+		assertFailed(this.service.acquireAsync(WRITE.within(context)), LeaseLostException.class, "'k'");
 	}
 
 	@ParameterizedTest
@@ -258,7 +258,7 @@ class ContextRulesTests extends ScriptedEngine {
 		this.store.last("renew 1").renewed(false);
 		assertThat(this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST)).fencingToken())
 			.isEqualTo(20);
-		failed(this.service.acquireAsync(REQUEST.within(within(inner))), LeaseLostException.class, "'k'");
+		assertFailed(this.service.acquireAsync(REQUEST.within(within(inner))), LeaseLostException.class, "'k'");
 	}
 
 	@Test
@@ -295,7 +295,7 @@ class ContextRulesTests extends ScriptedEngine {
 		}, (task) -> new Thread(task).start()).get();
 	}
 
-	private static void failed(CompletableFuture<?> answer, Class<? extends Exception> type, String message) {
+	private static void assertFailed(CompletableFuture<?> answer, Class<? extends Exception> type, String message) {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withCauseInstanceOf(type)
 			.withMessageContaining(message);

@@ -152,7 +152,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A crowd of requests for a key does not keep the serving thread")
+	@DisplayName("A crowd of requests for a key does not occupy its serving thread forever")
 	void threadIsNotKept() {
 		LockLease lease = granted(REQUEST);
 		int crowd = 1000;
@@ -221,7 +221,7 @@ class EngineRobustnessTests {
 	}
 
 	@Test
-	@DisplayName("A waiter behind a place with an answer reports the holder, an earlier waiter the silence")
+	@DisplayName("A timeout before any answer reports the store, and a timeout after a busy answer the holder")
 	void answeredAfterSilence() {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
 		this.store.elapse(1000);

@@ -159,7 +159,7 @@ class EngineSimulationTests {
 	}
 
 	@Test
-	@DisplayName("The delays of successive late commands add up to one trouble of the store")
+	@DisplayName("The delays of consecutive late commands add up, and excuse a refused request")
 	void latenessAddsUp() {
 		String steps = """
 				Setup[seed=1, instances=1, keys=1, jitter=false, handOvers=0]

@@ -78,7 +78,7 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A refused check stays in the status until a successful check, a grant, or for a minute")
+	@DisplayName("A refused check stays in the status until a successful check or a grant, at most for a minute")
 	void refusedCheck() {
 		this.engine.examine();
 		assertThat(this.engine.status().refusal()).as("no answer yet").isNull();

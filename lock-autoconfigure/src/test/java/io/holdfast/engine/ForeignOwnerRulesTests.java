@@ -28,7 +28,7 @@ class ForeignOwnerRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A foreign owner of more than a lease time is logged once")
+	@DisplayName("A foreign owner that holds a lock for more than a lease time is logged once")
 	void foreignOwner(CapturedOutput output) {
 		this.service.acquireAsync(PATIENT);
 		this.service.acquireAsync(PATIENT);

@@ -51,13 +51,13 @@ final class Leftovers {
 				if (!this.instance.crashed) {
 					Map<String, Kind> later = unknown();
 					later.keySet().retainAll(now.keySet());
-					later.values().forEach((kind) -> tell(kind, since));
+					later.values().forEach((kind) -> record(kind, since));
 				}
 			});
 		}
 	}
 
-	private void tell(Kind kind, long since) {
+	private void record(Kind kind, long since) {
 		this.simulation.record(Event.of(this.simulation.now(), Type.FORGOTTEN, this.instance.name)
 			.of(SimulatedStore.mode(new Resource(kind, this.key), 1), this.key)
 			.until(since));

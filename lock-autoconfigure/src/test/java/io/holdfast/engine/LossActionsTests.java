@@ -50,7 +50,7 @@ class LossActionsTests {
 
 	private final DefaultLockService locks = new DefaultLockService(this.engine);
 
-	private final CountDownLatch goOn = new CountDownLatch(1);
+	private final CountDownLatch unblock = new CountDownLatch(1);
 
 	private final AtomicInteger running = new AtomicInteger();
 
@@ -60,15 +60,15 @@ class LossActionsTests {
 
 	@AfterEach
 	void close() {
-		this.goOn.countDown();
+		this.unblock.countDown();
 		this.engine.close();
 	}
 
-	private void takeTime() {
+	private void block() {
 		int now = this.running.incrementAndGet();
 		this.maximum.accumulateAndGet(now, Math::max);
 		try {
-			this.goOn.await();
+			this.unblock.await();
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -108,13 +108,13 @@ class LossActionsTests {
 	@DisplayName("Slow listeners share 64 threads, and delay neither grants nor renewals")
 	@ExtendWith(OutputCaptureExtension.class)
 	void listeners(CapturedOutput output) {
-		this.engine.onLost((event) -> takeTime());
+		this.engine.onLost((event) -> block());
 		loseMany((lease) -> {
 		});
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		assertOtherRequestsProceed();
 		assertThat(output).contains("64 threads");
-		this.goOn.countDown();
+		this.unblock.countDown();
 		await("all listeners have run").atMost(SOON).until(() -> this.done.get() == MANY);
 		assertThat(this.maximum).hasValue(MOST);
 	}
@@ -124,10 +124,10 @@ class LossActionsTests {
 	void actions() {
 		CountDownLatch listened = new CountDownLatch(MANY);
 		this.engine.onLost((event) -> listened.countDown());
-		loseMany((lease) -> lease.onLost(this::takeTime));
+		loseMany((lease) -> lease.onLost(this::block));
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		assertOtherRequestsProceed();
-		this.goOn.countDown();
+		this.unblock.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY && listened.getCount() == 0);
 		assertThat(this.maximum).hasValue(MOST);
 	}
@@ -141,9 +141,9 @@ class LossActionsTests {
 		LockLease lost = this.locks.acquire("lost");
 		this.locks.forceRelease("lost");
 		await("lost").atMost(SOON).until(() -> !lost.isHeld());
-		IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::takeTime));
+		IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::block));
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
-		this.goOn.countDown();
+		this.unblock.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY);
 		assertThat(this.maximum).hasValue(MOST);
 	}
@@ -161,7 +161,7 @@ class LossActionsTests {
 				LockLease lost = locks.acquire("lost");
 				locks.admin().forceRelease("lost");
 				await("lost").atMost(SOON).until(() -> !lost.isHeld());
-				IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::takeTime));
+				IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::block));
 				await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 				CompletableFuture<Boolean> interrupted = CompletableFuture
 					.supplyAsync(() -> context.getBean(Shop.class).work());
@@ -170,7 +170,7 @@ class LossActionsTests {
 				assertThat(interrupted).failsWithin(SOON)
 					.withThrowableThat()
 					.withCauseInstanceOf(LeaseLostException.class);
-				this.goOn.countDown();
+				this.unblock.countDown();
 			});
 	}
 
@@ -188,7 +188,7 @@ class LossActionsTests {
 				CountDownLatch interrupted = new CountDownLatch(MOST);
 				List<CompletableFuture<?>> calls = IntStream.range(0, MOST)
 					.<CompletableFuture<?>>mapToObj((i) -> CompletableFuture.runAsync(
-							() -> context.getBean(Shop.class).ignore("k" + i, begun, interrupted, this.goOn),
+							() -> context.getBean(Shop.class).ignore("k" + i, begun, interrupted, this.unblock),
 							(task) -> new Thread(task).start()))
 					.toList();
 				await("at work").atMost(SOON).until(() -> begun.getCount() == 0);
@@ -197,7 +197,7 @@ class LossActionsTests {
 				assertThat(Thread.getAllStackTraces().keySet()).map(Thread::getName)
 					.filteredOn((name) -> name.equals("holdfast-call"))
 					.hasSizeLessThan(2);
-				this.goOn.countDown();
+				this.unblock.countDown();
 				assertThat(calls).allSatisfy((call) -> assertThat(call).failsWithin(SOON)
 					.withThrowableThat()
 					.withCauseInstanceOf(LeaseLostException.class));
@@ -207,13 +207,13 @@ class LossActionsTests {
 	static class Shop {
 
 		@DistributedLock(key = "#key", onLoss = OnLoss.INTERRUPT)
-		void ignore(String key, CountDownLatch begun, CountDownLatch interrupted, CountDownLatch goOn) {
+		void ignore(String key, CountDownLatch begun, CountDownLatch interrupted, CountDownLatch unblock) {
 			begun.countDown();
 			while (!Thread.currentThread().isInterrupted()) {
 				LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
 			}
 			interrupted.countDown();
-			while (goOn.getCount() > 0) {
+			while (unblock.getCount() > 0) {
 				Thread.yield();
 			}
 		}

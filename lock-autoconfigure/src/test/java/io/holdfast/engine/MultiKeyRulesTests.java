@@ -110,7 +110,7 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.elapse(2999);
 		assertThat(first).isNotDone();
 		this.store.elapse(1);
-		notAcquired(first, "b", Reason.TIMED_OUT, Duration.ofSeconds(10));
+		assertNotAcquired(first, "b", Reason.TIMED_OUT, Duration.ofSeconds(10));
 	}
 
 	@Test
@@ -287,7 +287,8 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		});
 	}
 
-	private static void notAcquired(CompletableFuture<LockLease> answer, String key, Reason reason, Duration waited) {
+	private static void assertNotAcquired(CompletableFuture<LockLease> answer, String key, Reason reason,
+			Duration waited) {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null)).satisfies((ex) -> {
 			LockNotAcquiredException cause = (LockNotAcquiredException) ex.getCause();
 			assertThat(cause.getKey()).isEqualTo(key);

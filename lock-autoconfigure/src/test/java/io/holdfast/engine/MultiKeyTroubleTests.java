@@ -34,7 +34,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.elapse(10_000);
 		this.store.sent();
 		this.store.last("renew 1").renewed(false);
-		lost(answer);
+		assertLost(answer);
 		assertThat(this.store.sent()).contains("release 1", "release 2");
 		assertThat(isIdle()).isTrue();
 	}
@@ -46,7 +46,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
 		this.store.last("renew 1 for 30000 2 for 30000").renewed(false, true);
-		lost(answer);
+		assertLost(answer);
 		assertThat(this.store.sent()).contains("release 1", "release 2");
 		assertThat(isIdle()).isTrue();
 	}
@@ -58,7 +58,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		// The whole process stood still.
 		this.store.pause(29_698);
 		this.store.last("acquire 2").granted(20, 60_000);
-		lost(answer);
+		assertLost(answer);
 	}
 
 	@Test
@@ -190,12 +190,12 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.elapse(800);
 		this.store.last("acquire 1 at once").granted(10, 30_000);
 		this.store.elapse(200);
-		trouble(answer);
+		assertSilence(answer);
 		answer = this.service.tryAcquireAsync(BOTH.waitTime(Duration.ofMillis(400)));
 		this.store.elapse(250);
 		this.store.last("acquire 3").granted(10, 30_000);
 		this.store.elapse(150);
-		trouble(answer);
+		assertSilence(answer);
 	}
 
 	@Test
@@ -213,7 +213,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.pause(1);
 		this.store.last("acquire 3").granted(30, 30_000);
 		this.store.elapse(1);
-		trouble(answer);
+		assertSilence(answer);
 	}
 
 	@Test
@@ -258,14 +258,14 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		return List.of(lease.fencingToken("a"), lease.fencingToken("b"));
 	}
 
-	private static void trouble(CompletableFuture<?> answer) {
+	private static void assertSilence(CompletableFuture<?> answer) {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class)
 			.withMessageContaining("Lock 'b' was not acquired")
 			.withMessageContaining("did not answer");
 	}
 
-	private static void lost(CompletableFuture<LockLease> answer) {
+	private static void assertLost(CompletableFuture<LockLease> answer) {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withCauseInstanceOf(LeaseLostException.class)
 			.withMessageContaining(

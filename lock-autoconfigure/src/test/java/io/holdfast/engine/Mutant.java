@@ -51,7 +51,7 @@ enum Mutant {
 	UNNOTICED_RECONNECTS,
 
 	/** An instance joins only once. */
-	SAID_ONCE,
+	JOINED_ONCE,
 
 	/** Silent instances are never forgotten. */
 	ETERNAL_MEMBERS,
@@ -63,10 +63,10 @@ enum Mutant {
 	EMPTY_REPORTS,
 
 	/** A forced release does nothing and reports success. */
-	FORCE_IN_VAIN,
+	INEFFECTIVE_FORCE,
 
 	/** An instance ignores the forced release of its lease. */
-	UNHEARD_FORCE,
+	IGNORED_FORCE,
 
 	/** Requests reach their instance later than newer requests. */
 	LATE_ARRIVALS,

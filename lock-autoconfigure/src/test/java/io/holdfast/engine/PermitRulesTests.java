@@ -106,7 +106,7 @@ class PermitRulesTests extends ScriptedEngine {
 	 * Hold a permit of three, with a waiter in the store and a question behind the
 	 * waiter.
 	 */
-	private void heldAndWaitedFor() {
+	private void holdWithWaiters() {
 		acquire(WAITING, 1);
 		this.store.last("acquire 1").granted(10, 30_000);
 		acquire(WAITING, 1);
@@ -117,14 +117,14 @@ class PermitRulesTests extends ScriptedEngine {
 
 	@Test
 	void unansweredQuestionsDoNotKeepRequestsFromTheStore() {
-		heldAndWaitedFor();
+		holdWithWaiters();
 		acquire(WAITING, 2);
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
 	}
 
 	@Test
 	void anUnfairRequestAsksAtOnceDespiteWaiters() {
-		heldAndWaitedFor();
+		holdWithWaiters();
 		acquire(WAITING.fair(false), 1);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
 	}

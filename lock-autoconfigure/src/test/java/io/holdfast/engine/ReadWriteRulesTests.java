@@ -134,10 +134,10 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	@Test
 	void anUpgradeIsRefusedAtOnceInEveryWay() {
 		LockLease read = granted(READ, "acquire 1", 10);
-		refused(() -> this.service.acquire(WRITE));
-		refused(() -> this.service.tryAcquire(WRITE));
-		refused(() -> this.service.tryAcquire(WRITE.waitTime(Duration.ZERO)));
-		refused(() -> this.service.asReadWriteLock("k").writeLock().lock());
+		assertRefused(() -> this.service.acquire(WRITE));
+		assertRefused(() -> this.service.tryAcquire(WRITE));
+		assertRefused(() -> this.service.tryAcquire(WRITE.waitTime(Duration.ZERO)));
+		assertRefused(() -> this.service.asReadWriteLock("k").writeLock().lock());
 		assertThat(this.service.asReadWriteLock("k").writeLock().tryLock()).isFalse();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		assertThat(read.isHeld()).isTrue();
@@ -152,9 +152,9 @@ class ReadWriteRulesTests extends ScriptedEngine {
 	void aRequestThatIsNotReentrantDoesNotWaitForItsOwnThread(LockMode held, LockMode requested) {
 		LockLease own = granted(REQUEST.mode(held), "acquire 1", 10);
 		LockRequest request = REQUEST.mode(requested).reentrant(false);
-		refused(() -> this.service.acquire(request));
-		refused(() -> this.service.tryAcquire(request));
-		refused(() -> this.service.asLock(request).lock());
+		assertRefused(() -> this.service.acquire(request));
+		assertRefused(() -> this.service.tryAcquire(request));
+		assertRefused(() -> this.service.asLock(request).lock());
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		assertThat(own.isHeld()).isTrue();
 		// No thread is behind an asynchronous request.
@@ -213,7 +213,7 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		return this.store.answering(command, fence, () -> this.service.acquire(request));
 	}
 
-	private static void refused(ThrowingCallable call) {
+	private static void assertRefused(ThrowingCallable call) {
 		Consumer<LockNotAcquiredException> reason = (ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED);
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(call).satisfies(reason);
 	}

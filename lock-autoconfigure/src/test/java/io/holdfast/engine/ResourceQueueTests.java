@@ -149,7 +149,7 @@ class ResourceQueueTests extends ScriptedEngine {
 		lease.releaseAsync();
 		ScriptedStore.Command release = this.store.last("release 1 next 2");
 		second.cancel(false);
-		assertThat(release.isGivenUp()).as("the release of another").isFalse();
+		assertThat(release.isCancelled()).as("the release of another").isFalse();
 		release.granted(20, 30_000);
 		assertThat(third.join().fencingToken()).isEqualTo(20);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 2");

@@ -118,7 +118,7 @@ class RetentionRulesTests extends ScriptedEngine {
 		this.store.last("release 1").released(true);
 		this.store.sent();
 		handOver(1, 30, 5000);
-		assertThat(this.store.sent()).as("over").containsExactly("release 1");
+		assertThat(this.store.sent()).as("after the retention").containsExactly("release 1");
 	}
 
 	@Test
@@ -207,7 +207,7 @@ class RetentionRulesTests extends ScriptedEngine {
 	void anUnconfirmedRetentionFailsAndIsRepeatedUntilTheEndOfTheLease() {
 		CompletableFuture<ReleaseResult> result = granted(RETAINED.minHold(Duration.ofHours(1)), 10).releaseAsync();
 		this.store.last("retain 1").fail(false);
-		trouble(result, "trouble");
+		assertUnconfirmed(result, "trouble");
 		this.store.sent();
 		this.store.elapse(250);
 		assertThat(this.store.sent()).containsExactly("retain 1 for 3599750");
@@ -231,8 +231,8 @@ class RetentionRulesTests extends ScriptedEngine {
 		ScriptedStore.Command silent = this.store.last("retain 1");
 		this.store.elapse(1000);
 		assertThat(blocked).failsWithin(SOON);
-		trouble(blocked, "did not answer within 1000 ms");
-		assertThat(silent.isGivenUp()).isTrue();
+		assertUnconfirmed(blocked, "did not answer within 1000 ms");
+		assertThat(silent.isCancelled()).isTrue();
 		this.store.elapse(250);
 		this.store.last("retain 1 for 18750").retained(true);
 		this.store.sent();
@@ -298,7 +298,7 @@ class RetentionRulesTests extends ScriptedEngine {
 		return answer.join();
 	}
 
-	private static void trouble(CompletableFuture<?> answer, String reason) {
+	private static void assertUnconfirmed(CompletableFuture<?> answer, String reason) {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class)
 			.withMessageContaining("The minHold of lock 'k' is not confirmed yet: ")

@@ -294,7 +294,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 			this.line = line;
 		}
 
-		public boolean isGivenUp() {
+		public boolean isCancelled() {
 			return this.answer.isCancelled();
 		}
 

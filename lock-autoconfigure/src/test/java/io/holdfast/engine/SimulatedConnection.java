@@ -173,7 +173,7 @@ final class SimulatedConnection {
 		}
 		this.simulation.time.at(execution - now(), () -> {
 			if (answer.isCancelled() && (this.instance.dice(4L * number + 2) & 1) == 0) {
-				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " was given up");
+				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " was cancelled");
 			}
 			else if (isOut()) {
 				meetOutage(number, name, token, resource, command, answer, fate, late);
@@ -215,7 +215,7 @@ final class SimulatedConnection {
 		this.kept.add(answer);
 		this.simulation.time.at(this.outageUntil - now(), () -> {
 			if (answer.isDone()) {
-				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " was given up");
+				this.simulation.trace(() -> this.instance.name + ": #" + number + " " + name + " was cancelled");
 			}
 			else if (isOut()) {
 				meetOutage(number, name, token, resource, command, answer, fate, late);

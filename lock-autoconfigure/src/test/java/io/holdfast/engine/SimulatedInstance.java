@@ -211,8 +211,8 @@ final class SimulatedInstance implements Scheduler {
 		this.engine.shutDown(Duration.ofNanos(patience)).thenRun(() -> {
 			done[0] = true;
 			if (this.engine.context.isClosed() && this.resumed == before) {
-				left("holds after the shut-down", this.engine.queues.renewer.holds().size());
-				left("subscriptions after the shut-down", this.store.isListening() ? 1 : 0);
+				left("holds after the shutdown", this.engine.queues.renewer.holds().size());
+				left("subscriptions after the shutdown", this.store.isListening() ? 1 : 0);
 			}
 		});
 		if (resume >= 0) {
@@ -226,7 +226,7 @@ final class SimulatedInstance implements Scheduler {
 		}
 		// Missing answers take the command timeout. The rest is slack.
 		long limit = patience + SETTINGS.commandTimeout().toNanos() + Plan.FAULTS_MILLIS * Simulation.MILLI;
-		at(limit, () -> left("shut-downs without end", done[0] ? 0 : 1));
+		at(limit, () -> left("shutdowns without end", done[0] ? 0 : 1));
 	}
 
 	void left(String state, int count) {

@@ -32,7 +32,7 @@ final class SimulatedMembers implements InstanceStore {
 	@Override
 	public CompletableFuture<@Nullable String> join(String instanceId, InstanceInfo info, Duration age,
 			Duration retention) {
-		if (this.mutant == Mutant.SAID_ONCE && this.joined) {
+		if (this.mutant == Mutant.JOINED_ONCE && this.joined) {
 			return CompletableFuture.completedFuture(null);
 		}
 		this.joined = true;

@@ -172,7 +172,7 @@ final class SimulatedStore implements LeaseStore {
 			public void ended(String token, long nextFence) {
 				SimulatedStore.this.connection.wakeUp(() -> {
 					recordEnded(token, nextFence);
-					if (SimulatedStore.this.simulation.mutant != Mutant.UNHEARD_FORCE) {
+					if (SimulatedStore.this.simulation.mutant != Mutant.IGNORED_FORCE) {
 						wakeUps.ended(token, nextFence);
 					}
 				});
@@ -346,7 +346,7 @@ final class SimulatedStore implements LeaseStore {
 
 	@Override
 	public CompletableFuture<List<Boolean>> force(Resource resource, List<String> tokens) {
-		if (this.simulation.mutant == Mutant.FORCE_IN_VAIN) {
+		if (this.simulation.mutant == Mutant.INEFFECTIVE_FORCE) {
 			return CompletableFuture.completedFuture(tokens.stream().map((token) -> true).toList());
 		}
 		// Own leases are lost before the command, for any result of the command.

@@ -76,7 +76,7 @@ final class SimulatedThread extends Thread {
 	}
 
 	/** End the current call, and make the thread idle. */
-	void giveBack() {
+	void recycle() {
 		if (isBusy()) {
 			this.abandoned = true;
 			go();

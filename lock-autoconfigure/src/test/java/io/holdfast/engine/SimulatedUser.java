@@ -80,7 +80,7 @@ final class SimulatedUser {
 	}
 
 	/** Continue at a restarted instance. The results of open calls are unknown. */
-	void goOn(SimulatedInstance started) {
+	void continueAt(SimulatedInstance started) {
 		this.instance = started;
 		this.thread = newThread();
 		this.otherThread = null;

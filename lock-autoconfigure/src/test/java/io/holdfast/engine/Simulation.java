@@ -144,7 +144,7 @@ final class Simulation {
 			violations = List.of("failed: " + ex);
 		}
 		finally {
-			simulation.threads.forEach(SimulatedThread::giveBack);
+			simulation.threads.forEach(SimulatedThread::recycle);
 		}
 		return new Outcome(violations, simulation.trace, simulation.granted, simulation.refused, simulation.lost,
 				simulation.handOvers);
@@ -316,7 +316,7 @@ final class Simulation {
 			SimulatedInstance started = new SimulatedInstance(dead);
 			this.instances.set(number, started);
 			this.fleet.register(started);
-			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.goOn(started));
+			this.users.stream().filter((user) -> user.isAt(dead)).toList().forEach((user) -> user.continueAt(started));
 		}
 	}
 

@@ -45,18 +45,18 @@ class SlowObserverTests {
 
 	private final CountDownLatch notified = new CountDownLatch(1);
 
-	private final CountDownLatch goOn = new CountDownLatch(1);
+	private final CountDownLatch unblock = new CountDownLatch(1);
 
 	@AfterEach
 	void close() {
-		this.goOn.countDown();
+		this.unblock.countDown();
 		this.engine.close();
 	}
 
-	private void takeTime() {
+	private void block() {
 		this.notified.countDown();
 		try {
-			this.goOn.await();
+			this.unblock.await();
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -66,7 +66,7 @@ class SlowObserverTests {
 	private void assertOtherRequestsAreServed() throws InterruptedException {
 		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		assertThat(this.service.acquireAsync(REQUEST)).succeedsWithin(SOON).satisfies(LockLease::release);
-		assertThat(this.goOn.getCount()).isOne();
+		assertThat(this.unblock.getCount()).isOne();
 	}
 
 	@Test
@@ -79,7 +79,7 @@ class SlowObserverTests {
 
 					@Override
 					public void ended(HoldEnd end) {
-						takeTime();
+						block();
 					}
 
 				};
@@ -89,7 +89,7 @@ class SlowObserverTests {
 		LockLease lease = this.service.acquire(REQUEST.name("slow"));
 		CompletableFuture<?> releasing = CompletableFuture.runAsync(lease::release);
 		assertOtherRequestsAreServed();
-		this.goOn.countDown();
+		this.unblock.countDown();
 		assertThat(releasing).succeedsWithin(SOON);
 	}
 
@@ -103,7 +103,7 @@ class SlowObserverTests {
 
 					@Override
 					public void began() {
-						takeTime();
+						block();
 					}
 
 				};
@@ -117,8 +117,8 @@ class SlowObserverTests {
 		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)))).as("answered in time")
 			.succeedsWithin(SOON)
 			.satisfies((none) -> assertThat(none).isEmpty());
-		assertThat(this.goOn.getCount()).isOne();
-		this.goOn.countDown();
+		assertThat(this.unblock.getCount()).isOne();
+		this.unblock.countDown();
 		held.release();
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 	}
@@ -133,7 +133,7 @@ class SlowObserverTests {
 
 					@Override
 					public void failed(RuntimeException why) {
-						takeTime();
+						block();
 					}
 
 				};
@@ -146,7 +146,7 @@ class SlowObserverTests {
 		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		held.releaseAsync();
 		assertOtherRequestsAreServed();
-		this.goOn.countDown();
+		this.unblock.countDown();
 		assertThat(refused).succeedsWithin(SOON);
 	}
 
@@ -162,7 +162,7 @@ class SlowObserverTests {
 
 					@Override
 					public void began() {
-						takeTime();
+						block();
 					}
 
 				};
@@ -175,13 +175,13 @@ class SlowObserverTests {
 		await("almost all are granted").atMost(SOON)
 			.until(() -> all.stream().filter(CompletableFuture::isDone).count() >= MANY - 64);
 		assertThat(output).containsOnlyOnce("Observers of leases are too slow");
-		this.goOn.countDown();
+		this.unblock.countDown();
 		assertThat(all).allSatisfy((lease) -> assertThat(lease).succeedsWithin(SOON));
 		all.forEach((lease) -> lease.join().releaseAsync());
 	}
 
 	@Test
-	@DisplayName("Each request has all its events in order, on any threads")
+	@DisplayName("Each request has all its events in order, on any thread")
 	void order() {
 		Queue<String> problems = new ConcurrentLinkedQueue<>();
 		AtomicInteger finished = new AtomicInteger();

@@ -295,7 +295,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThat(answer).isDone();
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
 			.withCauseInstanceOf(LeaseStoreException.class);
-		assertThat(second.isGivenUp()).isTrue();
+		assertThat(second.isCancelled()).isTrue();
 		assertThat(this.store.sent()).containsExactly("release 1");
 	}
 
@@ -522,17 +522,17 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	@Test
 	void theCommandsOfAReleaseAreCancelledAfterTheEndOfTheLease() {
 		List<Command> releases = releasedWithoutAnAnswer();
-		assertThat(releases).noneMatch(Command::isGivenUp);
+		assertThat(releases).noneMatch(Command::isCancelled);
 		this.store.elapse(100_000);
-		assertThat(releases).allMatch(Command::isGivenUp);
-		assertThat(this.store.last("release 1").isGivenUp()).isTrue();
+		assertThat(releases).allMatch(Command::isCancelled);
+		assertThat(this.store.last("release 1").isCancelled()).isTrue();
 	}
 
 	@Test
 	void anAnswerCancelsTheEarlierCommandsOfARelease() {
 		List<Command> releases = releasedWithoutAnAnswer();
 		releases.get(1).released(true);
-		assertThat(releases.get(0).isGivenUp()).isTrue();
+		assertThat(releases.get(0).isCancelled()).isTrue();
 		this.store.sent();
 		this.store.elapse(100_000);
 		assertThat(this.store.sent()).isEmpty();

@@ -38,8 +38,7 @@ class ThreadSchedulerTests {
 			last.cancel(false);
 			awaitRest(thread);
 		}
-		// The scheduler keeps a no-op action in front, which wakes the thread every 100
-		// ms.
+		// The no-op action of the scheduler wakes the thread every 100 ms.
 		assertThat(waits(thread) - before).isLessThan(100);
 	}
 

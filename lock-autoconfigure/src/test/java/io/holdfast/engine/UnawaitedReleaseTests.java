@@ -92,7 +92,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("close() sends the end of the minHold, and returns without the answer")
+	@DisplayName("close() retains a lease for its minHold, and returns without the answer")
 	void minHold() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(5)));
 		this.store.last("acquire 1").granted(100, 30_000);

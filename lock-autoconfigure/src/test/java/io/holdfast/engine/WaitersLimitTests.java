@@ -89,7 +89,7 @@ class WaitersLimitTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("An instance has a maximum of waiters, for any end of earlier waits")
+	@DisplayName("An instance has a maximum of waiters, and each end of a wait makes room")
 	void inAll(Kind kind) {
 		List<LockLease> held = new ArrayList<>();
 		List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();

@@ -162,7 +162,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		assertThat(second).isNotSameAs(first);
 		first.granted(10, 30_000);
 		assertThat(answer.join().remaining()).isEqualTo(Duration.ofMillis(29_700 - 2 - 2500));
-		assertThat(second.isGivenUp()).isTrue();
+		assertThat(second.isCancelled()).isTrue();
 	}
 
 	@Test
@@ -188,7 +188,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		this.store.sent();
 		this.store.elapse(7500);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join);
-		assertThat(pending.isGivenUp()).isTrue();
+		assertThat(pending.isCancelled()).isTrue();
 		assertThat(this.store.sent()).endsWith("release 1");
 		this.store.last("release 1").released(false);
 		this.store.elapse(100_000);

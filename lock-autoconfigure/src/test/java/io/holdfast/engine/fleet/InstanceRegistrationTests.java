@@ -632,7 +632,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		answer();
 		ScriptedStore.Command asked = this.store.last("acquire 1");
 		lease.cancel(false);
-		assertThat(asked.isGivenUp()).isTrue();
+		assertThat(asked.isCancelled()).isTrue();
 		assertThat(this.store.sent()).endsWith("acquire 1", "release 1");
 	}
 
