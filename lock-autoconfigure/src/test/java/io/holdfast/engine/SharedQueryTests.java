@@ -26,7 +26,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Simultaneous queries for the reports of all instances.
  */
-class SharedQuestionTests {
+class SharedQueryTests {
 
 	private static final int CALLERS = 20;
 
