@@ -29,12 +29,12 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 		for (int i = 0; i < 100; i++) {
 			Resource semaphore = new Resource(Kind.SEMAPHORE, "churn" + i);
 			Resource lock = new Resource(Kind.LOCK, "churn" + i);
-			granted(this.a.acquire(semaphore, ask(this.a, "1", 1)));
+			granted(this.a.acquire(semaphore, command(this.a, "1", 1)));
 			granted(this.a.acquire(lock, reader(this.a, "2")));
 			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "limited"), i));
 			elapse(Duration.ofMillis(1));
 			assertThat(this.stores.leases.isIdle()).isFalse();
-			assertThat(this.a.release(semaphore, ask(this.a, "1", 1))).isTrue();
+			assertThat(this.a.release(semaphore, command(this.a, "1", 1))).isTrue();
 			assertThat(this.a.release(lock, reader(this.a, "2"))).isTrue();
 			assertThat(this.stores.leases.isIdle()).isTrue();
 		}
@@ -47,7 +47,7 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 	@DisplayName("F47 what ended by time is forgotten, too, even if it is not asked for again")
 	void forgetsWhatEnded() {
 		for (int i = 0; i < 5000; i++) {
-			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "churn" + i), brief(ask(this.a, "1", 1))));
+			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "churn" + i), brief(command(this.a, "1", 1))));
 			granted(this.a.acquire(new Resource(Kind.LOCK, "churn" + i), brief(reader(this.a, "2"))));
 			elapse(Duration.ofMillis(1));
 		}

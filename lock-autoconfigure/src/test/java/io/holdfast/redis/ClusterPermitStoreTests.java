@@ -39,7 +39,7 @@ class ClusterPermitStoreTests extends RedisPermitContract {
 	@DisplayName("a waiter whose instance is gone costs its claim, as it cannot be seen that it is gone")
 	void waitsForClaimOfInstanceThatIsGone() {
 		granted(acquire(this.a, "1", LIMIT));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", LIMIT))));
 		busy(acquire(this.c, "1", 1));
 		leave(this.b);
 		release(this.a, "1", LIMIT);

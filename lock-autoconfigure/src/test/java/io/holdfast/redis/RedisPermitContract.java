@@ -83,7 +83,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 	}
 
 	static AcquireCommand all(Instance instance, String n) {
-		return ask(instance, n, Resource.ALL, Resource.ALL);
+		return command(instance, n, Resource.ALL, Resource.ALL);
 	}
 
 	@AfterEach

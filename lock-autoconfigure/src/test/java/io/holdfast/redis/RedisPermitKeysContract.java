@@ -81,8 +81,8 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@Test
 	@DisplayName("what is in Redis for a semaphore")
 	void keysOfSemaphore() {
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1)));
-		Granted last = granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 3)));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1)));
+		Granted last = granted(this.a.acquire(SEMAPHORE, command(this.a, "2", 3)));
 		busy(acquire(this.b, "1", 2));
 		long now = System.currentTimeMillis();
 		PermitKeys keys = keys(SEMAPHORE);
@@ -109,7 +109,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@Test
 	@DisplayName("all keys live equally long: until the last lease or wait ends that anybody knows of")
 	void keysLiveEquallyLong() {
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL)));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, Resource.ALL)));
 		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
 		// Ends earlier, but not while a busy machine gets to the next line.
 		granted(this.b.acquire(SEMAPHORE,
@@ -152,7 +152,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@DisplayName("a hand-off that lasts longer than all that was known keeps the keys for that long")
 	void handOffKeepsKeys() {
 		AcquireCommand patient = new AcquireCommand(this.b.token("1"), LIMIT, LIMIT, true, LEASE, LEASE);
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", LIMIT))));
 		busy(this.b.acquire(SEMAPHORE, patient));
 		PermitKeys keys = keys(SEMAPHORE);
 		// As if it had asked a long time ago.
@@ -182,7 +182,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@DisplayName("who was queued by a clock that was ahead, and does not ask again, goes as any other")
 	void forgetsWhoWasQueuedByAnotherClock() {
 		granted(acquire(this.a, "1", 3));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", LIMIT))));
 		this.redis.opsForZSet().add(keys(SEMAPHORE).queue(), this.b.token("1") + ":5:" + SHORT + ":5:s", 8e15);
 		elapse(STALE);
 		granted(acquire(this.c, "1", 2));
@@ -195,7 +195,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		busy(acquire(this.b, "1", LIMIT));
 		LeaseStore polling = newPollingStore();
 		long now = System.currentTimeMillis();
-		busy(get(polling.release(SEMAPHORE, ask(this.a, "1", LIMIT), ask(this.a, "2", 3, 7))).next());
+		busy(get(polling.release(SEMAPHORE, command(this.a, "1", LIMIT), command(this.a, "2", 3, 7))).next());
 		polling.close();
 		assertThat(this.redis.opsForZSet().range(keys(SEMAPHORE).queue(), 0, -1))
 			.containsExactly(this.a.token("2") + ":3:5000:7:p");
@@ -212,9 +212,9 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	void leavesNothing() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 4)));
+		busy(this.c.attempt(SEMAPHORE, command(this.c, "1", 4)));
 		release(this.b, "1", 4);
-		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), ask(this.a, "2", 3)).next());
+		granted(this.a.release(SEMAPHORE, command(this.a, "1", 3), command(this.a, "2", 3)).next());
 		release(this.a, "2", 3);
 		assertThat(allKeys()).isEmpty();
 		acquire(this.a, "2", LIMIT + 1);
@@ -224,10 +224,10 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		state();
 		get(this.a.store.limit(SEMAPHORE, null));
 		assertThat(allKeys()).isEmpty();
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "4", 1))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "4", 1))));
 		elapse(MORE_THAN_SHORT);
 		assertThat(allKeys()).isEmpty();
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "5", LIMIT))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "5", LIMIT))));
 		busy(acquire(this.b, "5", 1));
 		elapse(MORE_THAN_SHORT);
 		release(this.b, "5", 1);

@@ -42,14 +42,14 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@Test
 	@DisplayName("a fence that is gone is given anew rather than none, and told as one that no earlier one was above")
 	void fencesOutliveTheirKey() {
-		Granted first = granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL)));
+		Granted first = granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, Resource.ALL)));
 		forgetFence(SEMAPHORE);
 		long told = busy(this.b.acquire(SEMAPHORE, all(this.b, "1"))).fence();
 		assertThat(told).isGreaterThanOrEqualTo(first.fence());
-		Granted again = granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL)));
+		Granted again = granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, Resource.ALL)));
 		assertThat(again.fence()).isGreaterThan(told);
 		forgetFence(SEMAPHORE);
-		this.a.release(SEMAPHORE, ask(this.a, "1", 1, Resource.ALL));
+		this.a.release(SEMAPHORE, command(this.a, "1", 1, Resource.ALL));
 		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(again.fence());
 		this.b.wakeUps.clear();
 	}
@@ -63,7 +63,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@DisplayName("what the state said is learned anew if it, or a part of it, is gone")
 	void restoresState(String lost) {
 		granted(acquire(this.a, "1", 2));
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 1)));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "2", 1)));
 		busy(acquire(this.b, "1", 3));
 		busy(acquire(this.c, "1", 4));
 		PermitKeys keys = keys(SEMAPHORE);
@@ -74,7 +74,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 			this.redis.opsForHash().delete(keys.state(), lost);
 		}
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "2", 3)));
+		busy(this.c.attempt(SEMAPHORE, command(this.c, "2", 3)));
 		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "3").containsEntry(this.a.token("1"), "2");
 		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
 		// All are found by what was learned, and have kept their places.
@@ -91,14 +91,14 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@DisplayName("waiters of whom the state says nothing more count as alive from then on, and go when they do not ask")
 	void restoredWaitersGoToo() {
 		granted(acquire(this.a, "1", 3));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 5))));
 		elapse(HANDOFF.plusMillis(200));
 		this.redis.delete(keys(SEMAPHORE).state());
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		busy(this.c.attempt(SEMAPHORE, command(this.c, "1", 1)));
 		elapse(HANDOFF.plusMillis(200));
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		busy(this.c.attempt(SEMAPHORE, command(this.c, "1", 1)));
 		elapse(HANDOFF);
-		granted(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		granted(this.c.attempt(SEMAPHORE, command(this.c, "1", 1)));
 	}
 
 	@Test
@@ -122,7 +122,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	void forgetsWhatHasEnded() {
 		PermitKeys keys = keys(SEMAPHORE);
 		granted(acquire(this.b, "1", 1));
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 3))));
 		this.redis.opsForZSet().add(keys.holders(), "stranger's", 12);
 		busy(acquire(this.c, "1", LIMIT));
 		elapse(MORE_THAN_SHORT);
@@ -141,7 +141,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, 3000, CLAIM)));
 		busy(acquire(this.c, "1", 1));
 		this.redis.delete(keys(SEMAPHORE).state());
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 1))));
 		assertAllLiveFor(SEMAPHORE, CLAIM, 2 * CLAIM);
 	}
 
@@ -162,9 +162,9 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	@ValueSource(strings = { "holders", "queue", "state", "limit" })
 	@DisplayName("a key of a wrong type is an error that leaves everything alone")
 	void leavesWrongTypeAlone(String which) {
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "1", 2)));
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "2", 1))));
-		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 4)));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 2)));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "2", 1))));
+		busy(this.b.acquire(SEMAPHORE, command(this.b, "1", 4)));
 		elapse(MORE_THAN_SHORT);
 		PermitKeys keys = keys(SEMAPHORE);
 		String wrong = Map
@@ -174,12 +174,12 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		this.redis.opsForList().rightPush(wrong, "stranger's");
 		Map<String, String> before = dump();
 		assertThatExceptionOfType(StoreCommandException.class)
-			.isThrownBy(() -> this.b.acquire(SEMAPHORE, ask(this.b, "1", 4)))
+			.isThrownBy(() -> this.b.acquire(SEMAPHORE, command(this.b, "1", 4)))
 			.withMessageContaining(KEY)
 			.withMessageContaining("key-prefix")
 			.matches((failure) -> !failure.isTemporary());
 		assertThatExceptionOfType(StoreCommandException.class)
-			.isThrownBy(() -> this.a.release(SEMAPHORE, ask(this.a, "1", 2)));
+			.isThrownBy(() -> this.a.release(SEMAPHORE, command(this.a, "1", 2)));
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> get(this.a.store.limit(SEMAPHORE, 1)));
 		if (which.equals("holders")) {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.permits(SEMAPHORE));
@@ -212,7 +212,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	void renewsBesideWrongType() {
 		Resource another = new Resource(Resource.Kind.SEMAPHORE, "another");
 		granted(acquire(this.a, "1", 1));
-		granted(this.a.acquire(another, ask(this.a, "2", 1)));
+		granted(this.a.acquire(another, command(this.a, "2", 1)));
 		this.redis.opsForValue().set(keys(SEMAPHORE).holders(), "stranger's");
 		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 1, LEASE),
 				new Renewal(another, this.a.token("2"), 1, LEASE))))
@@ -281,11 +281,11 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		this.redis.opsForZSet().add(lockKey, "Ann", 12);
 		this.redis.opsForZSet().add(lockKey, "Bob:7", 7);
 		Set<TypedTuple<String>> scores = this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1);
-		for (AcquireCommand ask : List.of(exclusive(this.a, "1"), reader(this.a, "2"))) {
-			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(LOCK, ask))
+		for (AcquireCommand command : List.of(exclusive(this.a, "1"), reader(this.a, "2"))) {
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(LOCK, command))
 				.withMessageContaining("'" + lockKey + "'")
 				.withMessageContaining("holdfast.lock.key-prefix");
-			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release(LOCK, ask));
+			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.release(LOCK, command));
 		}
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.inspect());
 		assertThat(this.redis.opsForZSet().rangeWithScores(lockKey, 0, -1)).isEqualTo(scores);

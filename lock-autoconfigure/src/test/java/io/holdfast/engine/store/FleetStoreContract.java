@@ -29,12 +29,12 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	private static final int LIMIT = 5;
 
-	private static AcquireCommand ask(Instance instance, String n, int permits) {
-		return ask(instance, n, permits, LIMIT);
+	private static AcquireCommand command(Instance instance, String n, int permits) {
+		return command(instance, n, permits, LIMIT);
 	}
 
-	private static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
-		return PermitHoldingContract.ask(instance, n, permits, limit);
+	private static AcquireCommand command(Instance instance, String n, int permits, int limit) {
+		return PermitHoldingContract.command(instance, n, permits, limit);
 	}
 
 	private static AcquireReply acquire(Instance instance, String n, int permits) {
@@ -42,16 +42,17 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	/** Return the command with a long lease, for slow scans on a busy machine. */
-	private static AcquireCommand lasting(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), 20 * LEASE, ask.claimMillis());
+	private static AcquireCommand lasting(AcquireCommand command) {
+		return new AcquireCommand(command.token(), command.permits(), command.limit(), command.fair(), 20 * LEASE,
+				command.claimMillis());
 	}
 
 	private static AcquireCommand reader(Instance instance, String n) {
-		return ask(instance, n, 1, Resource.ALL);
+		return command(instance, n, 1, Resource.ALL);
 	}
 
 	private static AcquireCommand writer(Instance instance, String n) {
-		return ask(instance, n, Resource.ALL, Resource.ALL);
+		return command(instance, n, Resource.ALL, Resource.ALL);
 	}
 
 	protected final Standing look(Kind kind, String key) {
@@ -90,8 +91,8 @@ public abstract class FleetStoreContract extends StoreContract {
 			granted(this.a.acquire(new Resource(Kind.LOCK, "price {" + i + "}:x"), lasting(reader(this.a, "1"))));
 			busy(this.b.acquire(new Resource(Kind.LOCK, "price {" + i + "}:x"), writer(this.b, "1")));
 			locks.addAll(List.of("stock:" + i, "price {" + i + "}:x"));
-			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), lasting(ask(this.a, "1", LIMIT))));
-			busy(this.b.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), ask(this.b, "1", 1)));
+			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), lasting(command(this.a, "1", LIMIT))));
+			busy(this.b.acquire(new Resource(Kind.SEMAPHORE, "call:" + i), command(this.b, "1", 1)));
 			get(this.a.store.limit(new Resource(Kind.SEMAPHORE, "{limited:" + i + "}:queue:"), 3));
 			semaphores.addAll(List.of("call:" + i, "{limited:" + i + "}:queue:"));
 		}
@@ -213,7 +214,7 @@ public abstract class FleetStoreContract extends StoreContract {
 	@DisplayName("Expired holders are not shown, but their waiters are")
 	void omitsExpiredHolders() {
 		granted(this.a.acquireBriefly("1"));
-		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(ask(this.a, "2", LIMIT))));
+		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(command(this.a, "2", LIMIT))));
 		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitHoldingContract.brief(writer(this.a, "3"))));
 		busy(this.b.acquire("4"));
 		elapse(Duration.ofMillis(SHORT + 20));

@@ -80,9 +80,9 @@ abstract class LeaseHoldingContract extends StoreContract {
 		// Without waiting for answers, so that the clock advances by less than 64 for
 		// each grant.
 		for (int i = 2; i < count; i++) {
-			AcquireCommand ask = Commands.forLock(this.a.token("" + i), LEASE, CLAIM);
-			answers.add(this.a.store.acquire(lock(KEY), ask, true));
-			this.a.store.release(lock(KEY), ask, null);
+			AcquireCommand command = Commands.forLock(this.a.token("" + i), LEASE, CLAIM);
+			answers.add(this.a.store.acquire(lock(KEY), command, true));
+			this.a.store.release(lock(KEY), command, null);
 		}
 		List<Granted> grants = answers.stream().map((answer) -> granted(get(answer))).toList();
 		long clock = granted(this.a.acquire(lock("another"), Commands.forLock(this.a.token("1"), LEASE, CLAIM)))

@@ -35,29 +35,30 @@ abstract class PermitHoldingContract extends StoreContract {
 	/** Time after which a short lease has ended. */
 	protected static final Duration MORE_THAN_SHORT = Duration.ofMillis(SHORT + 20);
 
-	protected static AcquireCommand ask(Instance instance, String n, int permits) {
-		return ask(instance, n, permits, LIMIT);
+	protected static AcquireCommand command(Instance instance, String n, int permits) {
+		return command(instance, n, permits, LIMIT);
 	}
 
-	protected static AcquireCommand ask(Instance instance, String n, int permits, int limit) {
+	protected static AcquireCommand command(Instance instance, String n, int permits, int limit) {
 		return new AcquireCommand(instance.token(n), permits, limit, true, LEASE, CLAIM);
 	}
 
-	protected static AcquireCommand unfair(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), false, ask.leaseMillis(), ask.claimMillis());
+	protected static AcquireCommand unfair(AcquireCommand command) {
+		return new AcquireCommand(command.token(), command.permits(), command.limit(), false, command.leaseMillis(),
+				command.claimMillis());
 	}
 
 	/** Return the command with a short lease. */
-	protected static AcquireCommand brief(AcquireCommand ask) {
-		return new AcquireCommand(ask.token(), ask.permits(), ask.limit(), ask.fair(), SHORT, SHORT);
+	protected static AcquireCommand brief(AcquireCommand command) {
+		return new AcquireCommand(command.token(), command.permits(), command.limit(), command.fair(), SHORT, SHORT);
 	}
 
 	protected static AcquireReply acquire(Instance instance, String n, int permits) {
-		return instance.acquire(SEMAPHORE, ask(instance, n, permits));
+		return instance.acquire(SEMAPHORE, command(instance, n, permits));
 	}
 
 	protected static boolean release(Instance instance, String n, int permits) {
-		return instance.release(SEMAPHORE, ask(instance, n, permits));
+		return instance.release(SEMAPHORE, command(instance, n, permits));
 	}
 
 	protected static boolean renew(Instance instance, Resource resource, String n, int permits, long leaseMillis) {
@@ -97,19 +98,19 @@ abstract class PermitHoldingContract extends StoreContract {
 	@Test
 	@DisplayName("A busy answer has the number of permits in use and the limit")
 	void tellsUse() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 2))));
 		granted(acquire(this.b, "1", 2));
 		assertThat(busy(acquire(this.c, "1", 2))).extracting(Busy::held, Busy::limit, Busy::owner)
 			.containsExactly(4, LIMIT, null);
-		assertThat(busy(this.c.attempt(SEMAPHORE, ask(this.c, "2", 3, 4))))
+		assertThat(busy(this.c.attempt(SEMAPHORE, command(this.c, "2", 3, 4))))
 			.extracting(Busy::held, Busy::limit, Busy::owner)
 			.containsExactly(4, 4, null);
 		get(this.a.store.limit(SEMAPHORE, 3));
-		assertThat(busy(this.c.attempt(SEMAPHORE, ask(this.c, "3", 1)))).extracting(Busy::held, Busy::limit)
+		assertThat(busy(this.c.attempt(SEMAPHORE, command(this.c, "3", 1)))).extracting(Busy::held, Busy::limit)
 			.containsExactly(4, 3);
 		get(this.a.store.limit(SEMAPHORE, 2));
 		elapse(MORE_THAN_SHORT);
-		assertThat(busy(this.c.attempt(SEMAPHORE, ask(this.c, "4", 1)))).extracting(Busy::held, Busy::limit)
+		assertThat(busy(this.c.attempt(SEMAPHORE, command(this.c, "4", 1)))).extracting(Busy::held, Busy::limit)
 			.containsExactly(2, 2);
 	}
 
@@ -124,7 +125,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	@Test
 	@DisplayName("A busy answer ignores expired leases")
 	void tellsNoPastEnd() {
-		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		granted(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 1))));
 		granted(acquire(this.a, "1", 4));
 		elapse(MORE_THAN_SHORT);
 		assertThat(busy(acquire(this.c, "1", 2)).ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
@@ -134,7 +135,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("A repeated acquire of a token is the same grant, and never shortens the lease")
 	void acquireIsIdempotent() {
 		Granted first = granted(acquire(this.a, "1", 2));
-		Granted second = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
+		Granted second = granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 2))));
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
 		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
 		assertThat(state().used()).isEqualTo(2);
@@ -148,7 +149,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("Two semaphores are independent, and so are a semaphore and a lock of the same name")
 	void keysAreIndependent() {
 		granted(acquire(this.a, "1", LIMIT));
-		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), ask(this.b, "1", LIMIT)));
+		granted(this.b.acquire(new Resource(Kind.SEMAPHORE, "another"), command(this.b, "1", LIMIT)));
 		granted(this.c.acquire("1"));
 		granted(this.b.acquire(new Resource(Kind.LOCK, "another"), Commands.forLock(this.b.token("2"), LEASE, CLAIM)));
 	}
@@ -157,14 +158,14 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("A request above the limit is rejected with the limit")
 	void refusesTooMany() {
 		assertThat(acquire(this.a, "1", LIMIT + 1)).isEqualTo(new Rejected(LIMIT));
-		assertThat(this.a.attempt(SEMAPHORE, ask(this.a, "1", LIMIT + 1))).isEqualTo(new Rejected(LIMIT));
+		assertThat(this.a.attempt(SEMAPHORE, command(this.a, "1", LIMIT + 1))).isEqualTo(new Rejected(LIMIT));
 		assertThat(state()).isEqualTo(UNUSED);
 	}
 
 	@Test
 	@DisplayName("S11, S13 a lease ends by the time of the store, and its permits are free")
 	void endsByTime() {
-		Granted first = granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		Granted first = granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", LIMIT))));
 		elapse(MORE_THAN_SHORT);
 		assertThat(renew(this.a, SEMAPHORE, "1", LIMIT, LEASE)).isFalse();
 		assertThat(state()).extracting(Standing::used, Standing::holderCount).containsExactly(0, 0);
@@ -177,7 +178,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("F43 double, foreign and late releases never create permits")
 	void releasesOnce() {
 		granted(acquire(this.a, "1", 3));
-		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 2))));
+		granted(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 2))));
 		assertThat(release(this.c, "1", 3)).isFalse();
 		assertThat(state().used()).isEqualTo(5);
 		assertThat(release(this.a, "1", 3)).isTrue();
@@ -219,8 +220,8 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("Retained permits end at the given time, earlier or later than before")
 	void retains() {
 		Resource resource = new Resource(Kind.SEMAPHORE, "retained");
-		granted(this.a.acquire(resource, ask(this.a, "1", LIMIT)));
-		busy(this.b.acquire(resource, ask(this.b, "1", 1)));
+		granted(this.a.acquire(resource, command(this.a, "1", LIMIT)));
+		busy(this.b.acquire(resource, command(this.b, "1", 1)));
 		assertThat(this.b.retain(resource, "1", 1, SHORT)).isFalse();
 		assertThat(this.a.retain(resource, "1", LIMIT, 2 * LEASE)).isTrue();
 		assertThat(this.a.permits(resource).holders().get(0).ttlMillis()).isGreaterThan(LEASE);
@@ -228,13 +229,13 @@ abstract class PermitHoldingContract extends StoreContract {
 		assertThat(this.a.permits(resource).holders().get(0).ttlMillis()).isLessThanOrEqualTo(SHORT);
 		elapse(MORE_THAN_SHORT);
 		assertThat(this.a.retain(resource, "1", LIMIT, LEASE)).isFalse();
-		granted(this.b.acquire(resource, ask(this.b, "1", 1)));
+		granted(this.b.acquire(resource, command(this.b, "1", 1)));
 	}
 
 	@Test
 	@DisplayName("Renewed permits outlast the time of their grant")
 	void renewedOutlivesGrant() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 2))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 2))));
 		assertThat(renew(this.a, SEMAPHORE, "1", 2, LEASE)).isTrue();
 		elapse(MORE_THAN_SHORT.plus(MORE_THAN_SHORT));
 		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("1") + " 2");
@@ -246,7 +247,7 @@ abstract class PermitHoldingContract extends StoreContract {
 	void renewsEachForItsOwnTime() {
 		Resource other = new Resource(Kind.SEMAPHORE, "other");
 		granted(acquire(this.a, "1", 2));
-		granted(this.a.acquire(other, ask(this.a, "2", 1)));
+		granted(this.a.acquire(other, command(this.a, "2", 1)));
 		assertThat(this.a.renew(List.of(new Renewal(SEMAPHORE, this.a.token("1"), 2, 2 * LEASE),
 				new Renewal(other, this.a.token("2"), 1, 4 * LEASE))))
 			.containsExactly(true, true);
@@ -263,7 +264,7 @@ abstract class PermitHoldingContract extends StoreContract {
 			Resource resource = new Resource(Kind.SEMAPHORE, "many" + i / 3);
 			boolean kept = i % 7 != 0;
 			if (kept) {
-				granted(this.a.acquire(resource, ask(this.a, "" + i, 1)));
+				granted(this.a.acquire(resource, command(this.a, "" + i, 1)));
 			}
 			renewals.add(new Renewal(resource, this.a.token("" + i), 1, 2 * LEASE));
 			expected.add(kept);
@@ -279,9 +280,9 @@ abstract class PermitHoldingContract extends StoreContract {
 	void inspects() {
 		assertThat(state()).isEqualTo(UNUSED);
 		granted(acquire(this.a, "1", 2));
-		granted(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 3))));
+		granted(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 3))));
 		granted(this.c.acquire(SEMAPHORE, new AcquireCommand(this.c.token("1"), 1, 8, true, 10_000, CLAIM)));
-		busy(this.c.acquire(SEMAPHORE, ask(this.c, "2", 7, 8)));
+		busy(this.c.acquire(SEMAPHORE, command(this.c, "2", 7, 8)));
 		elapse(MORE_THAN_SHORT);
 		Standing state = state();
 		assertThat(state)
@@ -301,10 +302,10 @@ abstract class PermitHoldingContract extends StoreContract {
 	@DisplayName("Limits and requests may be large")
 	void countsLargeNumbers() {
 		for (int i = 0; i < 20; i++) {
-			granted(this.a.acquire(SEMAPHORE, ask(this.a, "" + i, 5_000, 100_000)));
+			granted(this.a.acquire(SEMAPHORE, command(this.a, "" + i, 5_000, 100_000)));
 		}
-		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5_000, 100_000)));
-		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "2", 100_001, 100_000))).isEqualTo(new Rejected(100_000));
+		busy(this.b.acquire(SEMAPHORE, command(this.b, "1", 5_000, 100_000)));
+		assertThat(this.b.acquire(SEMAPHORE, command(this.b, "2", 100_001, 100_000))).isEqualTo(new Rejected(100_000));
 		assertThat(state()).extracting(Standing::used, Standing::holderCount, Standing::waiting)
 			.containsExactly(100_000, 20, 1);
 		assertThat(release(this.a, "8", 5_000)).isTrue();
@@ -322,11 +323,11 @@ abstract class PermitHoldingContract extends StoreContract {
 			String n = "" + (1 + random.nextInt(4));
 			// A token always has the same number of permits.
 			int permits = 1 + n.hashCode() % LIMIT;
-			AcquireCommand ask = ask(instance, n, permits);
+			AcquireCommand command = command(instance, n, permits);
 			switch (random.nextInt(5)) {
 				case 0 -> release(instance, n, permits);
-				case 1 -> instance.attempt(SEMAPHORE, unfair(ask));
-				case 2 -> instance.acquire(SEMAPHORE, (i % 50 == 0) ? brief(ask) : ask);
+				case 1 -> instance.attempt(SEMAPHORE, unfair(command));
+				case 2 -> instance.acquire(SEMAPHORE, (i % 50 == 0) ? brief(command) : command);
 				case 3 -> renew(instance, SEMAPHORE, n, permits, LEASE);
 				default -> instance.release(SEMAPHORE, AcquireCommand.unknown(instance.token(n), LEASE));
 			}

@@ -25,11 +25,11 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	@DisplayName("Each request is decided by its own limit, in the order of arrival")
 	void judgesByOwnLimit() {
 		granted(acquire(this.a, "1", 4));
-		granted(this.b.acquire(SEMAPHORE, ask(this.b, "1", 3, 10)));
-		granted(this.b.acquire(SEMAPHORE, ask(this.b, "3", 1, 10)));
+		granted(this.b.acquire(SEMAPHORE, command(this.b, "1", 3, 10)));
+		granted(this.b.acquire(SEMAPHORE, command(this.b, "3", 1, 10)));
 		assertThat(state()).extracting(Standing::asked, Standing::used).containsExactly(10, 8);
 		busy(acquire(this.a, "2", 2));
-		busy(this.b.acquire(SEMAPHORE, ask(this.b, "2", 2, 10)));
+		busy(this.b.acquire(SEMAPHORE, command(this.b, "2", 2, 10)));
 		assertThat(acquire(this.c, "1", 6)).isEqualTo(new Rejected(5));
 		assertThat(release(this.a, "1", 4)).isTrue();
 		// The first waiter lacks a permit. The second waiter would fit, but is behind the
@@ -48,9 +48,9 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		assertThat(state()).isEqualTo(limited(3));
 		assertThat(acquire(this.b, "1", 4)).isEqualTo(new Rejected(3));
 		granted(acquire(this.b, "2", 3));
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		busy(this.c.attempt(SEMAPHORE, command(this.c, "1", 1)));
 		assertThat(limit(8)).isTrue();
-		granted(this.c.acquire(SEMAPHORE, ask(this.c, "2", 5)));
+		granted(this.c.acquire(SEMAPHORE, command(this.c, "2", 5)));
 		assertThat(state().used()).isEqualTo(8);
 		assertThat(limit(null)).isTrue();
 		assertThat(limit(null)).isFalse();
@@ -92,7 +92,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	@Test
 	@DisplayName("Setting a limit grants expired permits to waiters")
 	void limitNoticesEnd() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
 		elapse(MORE_THAN_SHORT);
 		limit(LIMIT);
@@ -162,7 +162,7 @@ abstract class PermitLimitContract extends PermitQueueContract {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 5));
 		busy(acquire(this.c, "1", 2));
-		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "1", 5, 4))).isEqualTo(new Rejected(4));
+		assertThat(this.b.acquire(SEMAPHORE, command(this.b, "1", 5, 4))).isEqualTo(new Rejected(4));
 		this.c.awaitWakeUp();
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
@@ -170,21 +170,21 @@ abstract class PermitLimitContract extends PermitQueueContract {
 	@Test
 	@DisplayName("A request without a limit is rejected without an operator's limit, also while waiting")
 	void limitIsLeftToTheOperator() {
-		assertThat(this.a.acquire(SEMAPHORE, ask(this.a, "1", 1, 0))).isEqualTo(new Rejected(0));
+		assertThat(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, 0))).isEqualTo(new Rejected(0));
 		assertThat(state()).isEqualTo(UNUSED);
 		limit(2);
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "2", 2, 0)));
-		busy(this.b.acquire(SEMAPHORE, ask(this.b, "1", 1, 0)));
-		assertThat(this.b.acquire(SEMAPHORE, ask(this.b, "2", 3, 0))).isEqualTo(new Rejected(2));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "2", 2, 0)));
+		busy(this.b.acquire(SEMAPHORE, command(this.b, "1", 1, 0)));
+		assertThat(this.b.acquire(SEMAPHORE, command(this.b, "2", 3, 0))).isEqualTo(new Rejected(2));
 		limit(3);
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		busy(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0)));
+		busy(this.c.acquire(SEMAPHORE, command(this.c, "1", 1, 0)));
 		busy(acquire(this.c, "2", 2));
 		limit(null);
 		WakeUp wakeUp = this.c.awaitWakeUp();
 		assertThat(wakeUp.token()).isEqualTo(this.c.token("1"));
 		assertThat(wakeUp.ttlMillis()).isZero();
-		assertThat(this.c.acquire(SEMAPHORE, ask(this.c, "1", 1, 0))).isEqualTo(new Rejected(0));
+		assertThat(this.c.acquire(SEMAPHORE, command(this.c, "1", 1, 0))).isEqualTo(new Rejected(0));
 		assertThat(this.c.awaitWakeUp(2).token()).as("a request with a limit").isEqualTo(this.c.token("2"));
 		assertThat(renew(this.a, SEMAPHORE, "2", 2, LEASE)).isTrue();
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);

@@ -55,9 +55,9 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@Test
 	@DisplayName("A single release can grant permits to many waiters, in their order")
 	void grantsToManyWaiters() {
-		granted(this.a.acquire(SEMAPHORE, ask(this.a, "0", 500, 500)));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "0", 500, 500)));
 		for (int i = 1; i <= 600; i++) {
-			busy(this.b.acquire(SEMAPHORE, ask(this.b, "" + i, 1, 500)));
+			busy(this.b.acquire(SEMAPHORE, command(this.b, "" + i, 1, 500)));
 		}
 		release(this.a, "0", 500);
 		this.b.awaitWakeUp(500);
@@ -87,7 +87,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
 		busy(acquire(this.c, "1", 1));
-		busy(this.a.attempt(SEMAPHORE, ask(this.a, "2", 1)));
+		busy(this.a.attempt(SEMAPHORE, command(this.a, "2", 1)));
 		assertThat(state().waiting()).isEqualTo(2);
 		release(this.a, "1", 3);
 		assertThat(holders(SEMAPHORE)).containsExactlyInAnyOrder(this.b.token("1") + " 4", this.c.token("1") + " 1");
@@ -98,14 +98,14 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	void unfairPasses() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
-		busy(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 2 + 1))));
-		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "2", 2))));
+		busy(this.c.acquire(SEMAPHORE, unfair(command(this.c, "1", 2 + 1))));
+		granted(this.c.acquire(SEMAPHORE, unfair(command(this.c, "2", 2))));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 2);
 		release(this.a, "1", 3);
 		// Three permits are free, enough for the second waiter, but a release follows the
 		// order.
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(2, 2);
-		granted(this.c.acquire(SEMAPHORE, unfair(ask(this.c, "1", 3))));
+		granted(this.c.acquire(SEMAPHORE, unfair(command(this.c, "1", 3))));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
 	}
 
@@ -113,8 +113,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@DisplayName("A request without waiting leaves no trace")
 	void doesNotQueueUnasked() {
 		granted(acquire(this.a, "1", 5));
-		busy(this.b.attempt(SEMAPHORE, ask(this.b, "1", 1)));
-		busy(this.b.attempt(SEMAPHORE, unfair(ask(this.b, "2", 1))));
+		busy(this.b.attempt(SEMAPHORE, command(this.b, "1", 1)));
+		busy(this.b.attempt(SEMAPHORE, unfair(command(this.b, "2", 1))));
 		assertThat(state().waiting()).isZero();
 		release(this.a, "1", 5);
 		assertThat(state()).isEqualTo(UNUSED);
@@ -123,7 +123,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@Test
 	@DisplayName("The first waiter gets free permits when its token asks, and the second waiter follows")
 	void firstWaiterTakesFreePermits() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 5))));
 		busy(acquire(this.b, "1", 2));
 		busy(acquire(this.c, "1", 3));
 		elapse(MORE_THAN_SHORT);
@@ -136,11 +136,11 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@Test
 	@DisplayName("A request grants expired permits to waiters")
 	void nextRequestNoticesEnd() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 5))));
 		busy(acquire(this.b, "1", 2));
 		busy(acquire(this.b, "2", 3));
 		elapse(MORE_THAN_SHORT);
-		busy(this.c.attempt(SEMAPHORE, ask(this.c, "1", 1)));
+		busy(this.c.attempt(SEMAPHORE, command(this.c, "1", 1)));
 		assertThat(this.b.awaitWakeUp(2).token()).isEqualTo(this.b.token("2"));
 		assertThat(state().used()).isEqualTo(5);
 	}
@@ -148,7 +148,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@Test
 	@DisplayName("F43 a release grants free permits to waiters, and so does the release of an expired token")
 	void releaseNoticesEnd() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 3))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 3))));
 		granted(acquire(this.a, "2", 1));
 		granted(acquire(this.a, "3", 1));
 		busy(acquire(this.b, "1", 3));
@@ -178,14 +178,14 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@DisplayName("F1 a waiter that stops asking loses its place, even if its absence is not detected")
 	void dropsStale() {
 		granted(acquire(this.a, "1", 3));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "2", 3))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 5))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "2", 3))));
 		elapse(STALE);
 		granted(acquire(this.c, "1", 2));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 		// The dropped waiter returns as a new waiter.
 		busy(acquire(this.c, "2", 1));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 5))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 5))));
 		release(this.a, "1", 3);
 		this.c.awaitWakeUp();
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 1);
@@ -195,7 +195,7 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@DisplayName("A waiter that asks regularly keeps its place, and a long claim needs fewer questions")
 	void keepsAskingWaiters() {
 		granted(acquire(this.a, "1", 3));
-		AcquireCommand shortClaim = brief(ask(this.b, "1", 5));
+		AcquireCommand shortClaim = brief(command(this.b, "1", 5));
 		busy(this.b.acquire(SEMAPHORE, shortClaim));
 		busy(acquire(this.c, "1", 4));
 		elapse(HANDOFF);
@@ -211,8 +211,8 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	@Test
 	@DisplayName("A queue without questions expires")
 	void forgetsQueue() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", 5))));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", 1))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", 5))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 1))));
 		elapse(STALE);
 		assertThat(state()).isEqualTo(UNUSED);
 		granted(acquire(this.c, "1", 5));
@@ -240,9 +240,9 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 2));
 		busy(acquire(this.c, "1", 4));
-		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "1", 2), true)));
-		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "1", 2), true)));
-		busy(get(polling.acquire(SEMAPHORE, ask(this.b, "2", 1), true)));
+		busy(get(polling.acquire(SEMAPHORE, command(this.b, "1", 2), true)));
+		busy(get(polling.acquire(SEMAPHORE, command(this.b, "1", 2), true)));
+		busy(get(polling.acquire(SEMAPHORE, command(this.b, "2", 1), true)));
 		assertThat(polling.isListening()).isFalse();
 		assertThat(state().waiting()).isEqualTo(3);
 		leave(this.b);

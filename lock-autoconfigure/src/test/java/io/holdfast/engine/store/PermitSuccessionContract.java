@@ -20,14 +20,14 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 
 	/** Release all permits, with a next token. */
 	private ReleaseReply succeed(Instance instance, String n, AcquireCommand next) {
-		return instance.release(SEMAPHORE, ask(instance, n, LIMIT), next);
+		return instance.release(SEMAPHORE, command(instance, n, LIMIT), next);
 	}
 
 	@Test
 	@DisplayName("The next token of an instance gets released permits, if there is no waiter")
 	void grantsNext() {
 		Granted first = granted(acquire(this.a, "1", LIMIT));
-		ReleaseReply reply = succeed(this.a, "1", ask(this.a, "2", 2));
+		ReleaseReply reply = succeed(this.a, "1", command(this.a, "2", 2));
 		assertThat(reply.released()).isTrue();
 		Granted second = granted(reply.next());
 		assertThat(second.fence()).isGreaterThan(first.fence());
@@ -43,7 +43,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 4));
 		busy(acquire(this.c, "1", 4));
-		ReleaseReply reply = succeed(this.a, "1", ask(this.a, "2", 1));
+		ReleaseReply reply = succeed(this.a, "1", command(this.a, "2", 1));
 		assertThat(reply.released()).isTrue();
 		Busy busy = busy(reply.next());
 		assertThat(busy.fence()).isEqualTo(this.b.awaitWakeUp().fence());
@@ -61,9 +61,9 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "1", 3));
 		granted(acquire(this.a, "2", 2));
 		busy(acquire(this.b, "1", 4));
-		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), unfair(ask(this.a, "3", 3))).next());
+		granted(this.a.release(SEMAPHORE, command(this.a, "1", 3), unfair(command(this.a, "3", 3))).next());
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
-		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 2), ask(this.a, "4", 2)).next());
+		busy(this.a.release(SEMAPHORE, command(this.a, "2", 2), command(this.a, "4", 2)).next());
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
 	}
 
@@ -73,7 +73,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.a, "2", 2));
 		busy(acquire(this.a, "3", 3));
-		busy(succeed(this.a, "1", ask(this.a, "4", 1)).next());
+		busy(succeed(this.a, "1", command(this.a, "4", 1)).next());
 		assertThat(this.a.awaitWakeUp(2).token()).isEqualTo(this.a.token("3"));
 		assertThat(this.a.wakeUps.get(0).token()).isEqualTo(this.a.token("2"));
 		assertThat(this.a.wakeUps).allMatch((wakeUp) -> wakeUp.ttlMillis() == CLAIM).hasSize(2);
@@ -86,7 +86,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 10_000, CLAIM)));
 		granted(acquire(this.a, "2", 4));
 		busy(acquire(this.b, "1", 2));
-		Busy busy = busy(this.a.release(SEMAPHORE, ask(this.a, "1", 1), ask(this.a, "3", 1)).next());
+		Busy busy = busy(this.a.release(SEMAPHORE, command(this.a, "1", 1), command(this.a, "3", 1)).next());
 		assertThat(busy.ownerTtlMillis()).isBetween(10_001L, LEASE);
 	}
 
@@ -95,12 +95,12 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	void refusesNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
-		assertThat(succeed(this.a, "1", ask(this.a, "2", 7, 6)))
+		assertThat(succeed(this.a, "1", command(this.a, "2", 7, 6)))
 			.isEqualTo(new ReleaseReply(true, new Rejected(6), true));
 		this.b.awaitWakeUp();
 		assertThat(state()).extracting(Standing::asked, Standing::used, Standing::waiting).containsExactly(6, 1, 0);
 		get(this.a.store.limit(SEMAPHORE, 3));
-		assertThat(this.b.release(SEMAPHORE, ask(this.b, "1", 1), ask(this.b, "2", 4)).next())
+		assertThat(this.b.release(SEMAPHORE, command(this.b, "1", 1), command(this.b, "2", 4)).next())
 			.isEqualTo(new Rejected(3));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(0, 0);
 	}
@@ -111,7 +111,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
 		busy(acquire(this.c, "1", LIMIT));
-		ReleaseReply reply = this.b.release(SEMAPHORE, ask(this.b, "1", 1), ask(this.b, "2", 1));
+		ReleaseReply reply = this.b.release(SEMAPHORE, command(this.b, "1", 1), command(this.b, "2", 1));
 		assertThat(reply.released()).isFalse();
 		busy(reply.next());
 		assertThat(state().waiting()).isEqualTo(2);
@@ -206,9 +206,9 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	@DisplayName("A late copy of a release does not revive an ended next token")
 	void lateReleaseDoesNotReviveNext() {
 		granted(acquire(this.a, "1", LIMIT));
-		granted(succeed(this.a, "1", ask(this.a, "2", 1)).next());
+		granted(succeed(this.a, "1", command(this.a, "2", 1)).next());
 		release(this.a, "2", 1);
-		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
+		assertThat(succeed(this.a, "1", command(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(state()).isEqualTo(UNUSED);
 	}
 
@@ -216,15 +216,15 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	@DisplayName("A copy of a release repeats the answer for the next token, which keeps its place")
 	void repeatedReleaseTellsNext() {
 		granted(acquire(this.a, "1", LIMIT));
-		Granted first = granted(succeed(this.a, "1", ask(this.a, "2", 3)).next());
-		ReleaseReply again = succeed(this.a, "1", ask(this.a, "2", 3));
+		Granted first = granted(succeed(this.a, "1", command(this.a, "2", 3)).next());
+		ReleaseReply again = succeed(this.a, "1", command(this.a, "2", 3));
 		assertThat(again.released()).isFalse();
 		assertThat(granted(again.next()).fence()).isEqualTo(first.fence());
 		assertThat(state().used()).isEqualTo(3);
 		busy(acquire(this.b, "1", LIMIT));
-		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 3), ask(this.a, "3", 1)).next());
+		busy(this.a.release(SEMAPHORE, command(this.a, "2", 3), command(this.a, "3", 1)).next());
 		busy(acquire(this.c, "1", 1));
-		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 3), ask(this.a, "3", 1)).next());
+		busy(this.a.release(SEMAPHORE, command(this.a, "2", 3), command(this.a, "3", 1)).next());
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 2);
 		release(this.b, "1", LIMIT);
 		assertThat(this.c.awaitWakeUp().fence()).isGreaterThan(this.a.awaitWakeUp().fence());
@@ -235,14 +235,14 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	void nextThatHasAskedIsNotCountedTwice() {
 		granted(acquire(this.a, "1", 2));
 		granted(acquire(this.a, "2", 2));
-		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 2), ask(this.a, "2", 2)).next());
+		granted(this.a.release(SEMAPHORE, command(this.a, "1", 2), command(this.a, "2", 2)).next());
 		assertThat(holders(SEMAPHORE)).containsExactly(this.a.token("2") + " 2");
 		granted(acquire(this.a, "3", 3));
 		busy(acquire(this.a, "4", 4));
 		busy(acquire(this.b, "1", 1));
-		busy(this.a.release(SEMAPHORE, ask(this.a, "2", 2), ask(this.a, "4", 4)).next());
+		busy(this.a.release(SEMAPHORE, command(this.a, "2", 2), command(this.a, "4", 4)).next());
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(3, 2);
-		Granted served = granted(this.a.release(SEMAPHORE, ask(this.a, "3", 3), ask(this.a, "4", 4)).next());
+		Granted served = granted(this.a.release(SEMAPHORE, command(this.a, "3", 3), command(this.a, "4", 4)).next());
 		assertThat(served.ttlMillis()).isGreaterThan(CLAIM);
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
@@ -253,7 +253,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 		granted(acquire(this.a, "1", 3));
 		granted(acquire(this.a, "2", 2));
 		busy(acquire(this.b, "1", 3));
-		granted(this.a.release(SEMAPHORE, ask(this.a, "1", 3), ask(this.a, "2", 2)).next());
+		granted(this.a.release(SEMAPHORE, command(this.a, "1", 3), command(this.a, "2", 2)).next());
 		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
 	}
@@ -261,12 +261,12 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	@Test
 	@DisplayName("An unknown or ended token brings in no next token, but serves waiters")
 	void unknownTokenBringsInNoNext() {
-		granted(this.a.acquire(SEMAPHORE, brief(ask(this.a, "1", LIMIT))));
+		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", LIMIT))));
 		busy(acquire(this.b, "1", 1));
-		assertThat(succeed(this.a, "9", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
+		assertThat(succeed(this.a, "9", command(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 1);
 		elapse(MORE_THAN_SHORT);
-		assertThat(succeed(this.a, "1", ask(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
+		assertThat(succeed(this.a, "1", command(this.a, "2", 1))).isEqualTo(new ReleaseReply(false, null, true));
 		this.b.awaitWakeUp();
 		assertThat(holders(SEMAPHORE)).containsExactly(this.b.token("1") + " 1");
 	}
@@ -275,7 +275,7 @@ abstract class PermitSuccessionContract extends PermitLimitContract {
 	@DisplayName("A busy answer has the end of the first lease, also after grants by the same question")
 	void tellsFirstEndAfterGrants() {
 		granted(acquire(this.a, "1", 3));
-		busy(this.b.acquire(SEMAPHORE, brief(ask(this.b, "1", LIMIT))));
+		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", LIMIT))));
 		busy(acquire(this.c, "1", 2));
 		elapse(STALE);
 		assertThat(busy(acquire(this.a, "2", 1)).ownerTtlMillis()).isBetween(1L, CLAIM);

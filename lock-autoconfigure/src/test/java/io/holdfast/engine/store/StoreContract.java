@@ -182,12 +182,12 @@ public abstract class StoreContract {
 			return acquire(lock(KEY), Commands.forLock(token(n), SHORT, SHORT));
 		}
 
-		public AcquireReply acquire(Resource resource, AcquireCommand ask) {
-			return get(this.store.acquire(resource, ask, true));
+		public AcquireReply acquire(Resource resource, AcquireCommand command) {
+			return get(this.store.acquire(resource, command, true));
 		}
 
-		public AcquireReply attempt(Resource resource, AcquireCommand ask) {
-			return get(this.store.acquire(resource, ask, false));
+		public AcquireReply attempt(Resource resource, AcquireCommand command) {
+			return get(this.store.acquire(resource, command, false));
 		}
 
 		public ReleaseReply release(String n) {
