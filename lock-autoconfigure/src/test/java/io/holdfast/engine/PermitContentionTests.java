@@ -24,7 +24,7 @@ class PermitContentionTests extends ScriptedPermits {
 
 	@Test
 	void waitersContendUpToTheLimit() {
-		ask(LIMIT + 2, ONE);
+		request(LIMIT + 2, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(this.store.sent()).isEmpty();
@@ -33,7 +33,7 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void aWaiterContendsThoughItsInstanceHoldsAllPermits() {
 		all(ONE);
-		ask(2, ONE);
+		request(2, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
 		this.store.last("acquire 4").granted(20, 30_000);
 		assertThat(this.store.sent()).containsExactly("acquire 5");
@@ -42,7 +42,7 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void aWaiterCancelledBeforeTheFirstAnswerLeavesItsPlaceToTheNextWaiter() {
 		all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(3, ONE);
 		waiting.get(0).cancel(false);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
 		// A failure ends only the request at the place.
@@ -56,7 +56,7 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void aWaiterCancelledInTheStoresQueueLeavesItsPlaceToTheNextWaiter() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(3, ONE);
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
@@ -76,7 +76,7 @@ class PermitContentionTests extends ScriptedPermits {
 	void reportsNameTheHeirOfAPlaceByTheNumberOfThePlace() {
 		this.store.answerAtOnce("ask", (question) -> question.done(new Asked(List.of(), List.of())));
 		all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE.name("second"));
+		List<CompletableFuture<PermitLease>> waiting = request(3, ONE.name("second"));
 		this.store.last("acquire 4").busy(30_000, 15);
 		waiting.get(0).cancel(false);
 		TokenState place = new TokenState(ID + ":4", 1, 0);
@@ -89,8 +89,8 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void thePlaceOfATimedOutWaiterKeepsAsking() {
 		all(ONE);
-		CompletableFuture<PermitLease> first = ask(ONE.waitTime(Duration.ofSeconds(1)));
-		CompletableFuture<PermitLease> second = ask(ONE);
+		CompletableFuture<PermitLease> first = request(ONE.waitTime(Duration.ofSeconds(1)));
+		CompletableFuture<PermitLease> second = request(ONE);
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		this.store.elapse(2499);
@@ -106,9 +106,9 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void thePlaceOfACancelledWaiterDoesNotServeOtherTerms() {
 		all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(1, ONE);
-		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
-		ask(ONE.permits(2));
+		List<CompletableFuture<PermitLease>> waiting = request(1, ONE);
+		request(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
+		request(ONE.permits(2));
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.sent();
 		waiting.get(0).cancel(false);
@@ -118,9 +118,9 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void aCancelledWaiterWithOtherTermsMakesNoRoom() {
 		all(ONE);
-		ask(ONE);
-		CompletableFuture<PermitLease> other = ask(ONE.autoRenew(false));
-		ask(ONE);
+		request(ONE);
+		CompletableFuture<PermitLease> other = request(ONE.autoRenew(false));
+		request(ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
 		other.cancel(false);
 		assertThat(this.store.sent()).containsExactly("release 5");
@@ -129,7 +129,7 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void lostPermitsMakeRoomForAnotherWaiter() {
 		all(ONE);
-		ask(2, ONE);
+		request(2, ONE);
 		this.store.sent();
 		renewer().renewNow(renewer().holds().subList(0, 2), 30_000);
 		this.store.last("renew").renewed(false, false);
@@ -139,25 +139,25 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void aWaiterWithOtherTermsHasItsOwnPlaceInTheStore() {
 		all(ONE);
-		ask(ONE);
-		ask(ONE.permits(2));
-		ask(ONE.autoRenew(false));
-		ask(ONE.leaseTime(Duration.ofSeconds(20)));
+		request(ONE);
+		request(ONE.permits(2));
+		request(ONE.autoRenew(false));
+		request(ONE.leaseTime(Duration.ofSeconds(20)));
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5", "acquire 6", "acquire 7");
 	}
 
 	@Test
 	void waitersWithoutRenewalContendOnArrival() {
-		ask(LIMIT + 2, ONE.autoRenew(false));
+		request(LIMIT + 2, ONE.autoRenew(false));
 		assertThat(this.store.sent()).hasSize(LIMIT + 2);
 	}
 
 	@Test
 	void anUnfairRequestAsksAtOnceDespiteWaiters() {
 		all(ONE);
-		ask(2, ONE);
+		request(2, ONE);
 		this.store.sent();
-		ask(2, ONE.fair(false));
+		request(2, ONE.fair(false));
 		this.semaphores.tryAcquireAsync(ONE.fair(false).waitTime(Duration.ZERO));
 		assertThat(this.store.sent()).containsExactly("acquire 6", "acquire 7", "acquire 8 at once");
 	}
@@ -165,8 +165,8 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void unfairRequestsTakeNoPlaceOfWaiters() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
-		ask(2, ONE.fair(false));
+		List<CompletableFuture<PermitLease>> waiting = request(2, ONE);
+		request(2, ONE.fair(false));
 		this.store.sent();
 		held.get(0).release();
 		assertThat(waiting.get(0)).isCompleted();
@@ -179,7 +179,7 @@ class PermitContentionTests extends ScriptedPermits {
 	void anUnfairRequestGetsNoHandOver() {
 		SemaphoreRequest unfair = ONE.fair(false);
 		List<PermitLease> held = all(unfair);
-		List<CompletableFuture<PermitLease>> waiting = ask(2, unfair);
+		List<CompletableFuture<PermitLease>> waiting = request(2, unfair);
 		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
 		held.get(0).releaseAsync();
 		assertThat(waiting).noneMatch(CompletableFuture::isDone);
@@ -189,7 +189,7 @@ class PermitContentionTests extends ScriptedPermits {
 	@Test
 	void aRequestWithoutWaitingDoesNotPassWaiters() {
 		all(ONE);
-		ask(2, ONE);
+		request(2, ONE);
 		this.store.sent();
 		assertThat(this.semaphores.tryAcquireAsync(ONE.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
 		assertThat(this.store.sent()).isEmpty();

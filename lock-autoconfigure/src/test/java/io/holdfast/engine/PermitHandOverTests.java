@@ -22,7 +22,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void theOldestWaiterIsTheHeirAndTheNextWaiterTakesItsPlace() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(3, ONE);
 		assertThat(this.store.sent()).containsExactly("acquire 4");
 		this.store.last("acquire 4").busy(30_000, 15);
 		assertThat(held.get(1).release()).isEqualTo(ReleaseResult.RELEASED);
@@ -40,7 +40,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void anAnswerAfterAHandOverCountsForTheCurrentWaiterOfThePlace() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(2, ONE);
 		held.get(0).release();
 		assertThat(waiting.get(0)).isCompleted();
 		assertThat(waiting.get(1)).isNotDone();
@@ -51,7 +51,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void aPlaceKeepsItsTimeToAskAgain() {
 		List<PermitLease> held = all(ONE);
-		ask(2, ONE);
+		request(2, ONE);
 		this.store.last("acquire 4").busy(30_000, 15);
 		this.store.elapse(4);
 		held.get(0).release();
@@ -64,7 +64,7 @@ class PermitHandOverTests extends ScriptedPermits {
 
 	@Test
 	void aGrantAtAnyPlaceIsForTheOldestWaiter() {
-		List<CompletableFuture<PermitLease>> answers = ask(LIMIT + 1, ONE);
+		List<CompletableFuture<PermitLease>> answers = request(LIMIT + 1, ONE);
 		this.store.last("acquire 1").granted(10, 30_000);
 		// Its place now belongs to the last waiter, behind two waiters.
 		answers.get(0).join().release();
@@ -80,7 +80,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void thePlaceOfTheOnlyWaiterIsReleasedOnItsHandOver() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> waiting = ask(ONE);
+		CompletableFuture<PermitLease> waiting = request(ONE);
 		held.get(0).release();
 		assertThat(waiting.join().isHeld()).isTrue();
 		assertThat(this.store.sent()).containsExactly("acquire 4", "release 4");
@@ -93,9 +93,9 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void aPlaceWithOtherTermsIsNotTaken() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> first = ask(ONE);
-		ask(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
-		CompletableFuture<PermitLease> behind = ask(ONE.permits(2));
+		CompletableFuture<PermitLease> first = request(ONE);
+		request(ResourceQueue.MAX_PLACES - 1, ONE.autoRenew(false));
+		CompletableFuture<PermitLease> behind = request(ONE.permits(2));
 		this.store.sent();
 		held.get(0).release();
 		assertThat(first).isCompleted();
@@ -108,8 +108,8 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void noWaiterIsPassedByALaterWaiter() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> big = ask(ONE.permits(2));
-		CompletableFuture<PermitLease> small = ask(ONE);
+		CompletableFuture<PermitLease> big = request(ONE.permits(2));
+		CompletableFuture<PermitLease> small = request(ONE);
 		this.store.sent();
 		held.get(0).releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
@@ -119,7 +119,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void theStoreDecidesAfterTheMaximumCount() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(COUNT + 2, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(COUNT + 2, ONE);
 		held.get(0).release();
 		for (int i = 0; i < COUNT; i++) {
 			waiting.get(i).join().releaseAsync();
@@ -134,7 +134,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void theStoreDecidesAfterTheMaximumTime() {
 		List<PermitLease> held = all(ONE);
-		ask(2, ONE);
+		request(2, ONE);
 		this.store.elapse(5);
 		held.get(0).releaseAsync();
 		assertThat(this.store.sent()).contains("release 1 next 5");
@@ -143,7 +143,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void handedOverPermitsKeepTheFenceOfTheirGrant() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		held.get(0).release();
 		assertThat(((LeaseHandle) next.join()).hold.fence).isEqualTo(11);
 	}
@@ -151,7 +151,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void theTokenIsRenewedForItsNextHolder() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		this.store.elapse(4);
 		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
 		held.get(0).release();
@@ -169,11 +169,11 @@ class PermitHandOverTests extends ScriptedPermits {
 	void aWaiterWithOtherTermsGetsNoHandOver() {
 		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.autoRenew(false),
 				ONE.leaseTime(Duration.ofSeconds(20)))) {
-			CompletableFuture<PermitLease> answer = ask(ONE);
+			CompletableFuture<PermitLease> answer = request(ONE);
 			List<String> sent = this.store.sent();
 			String token = sent.get(sent.size() - 1).substring("acquire ".length());
 			this.store.last("acquire " + token).granted(10, 30_000);
-			CompletableFuture<PermitLease> next = ask(other);
+			CompletableFuture<PermitLease> next = request(other);
 			this.store.sent();
 			answer.join().releaseAsync();
 			assertThat(this.store.sent()).contains("release " + token);
@@ -185,7 +185,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void aPermitOfAnotherLimitIsNotHandedOver() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = ask(
+		CompletableFuture<PermitLease> next = request(
 				SemaphoreRequest.of("k", LIMIT - 1).waitTime(ONE.waitTime()).leaseTime(ONE.leaseTime()));
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
@@ -195,7 +195,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void permitsWithoutRenewalAreNotHandedOver() {
 		List<PermitLease> held = all(ONE.autoRenew(false));
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 	}
@@ -203,7 +203,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void retainedPermitsAreNotHandedOver() {
 		List<PermitLease> held = all(ONE.minHold(Duration.ofMillis(100)));
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
 		assertThat(this.store.sent()).contains("retain 1 for 100");
@@ -212,7 +212,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void lostPermitsAreNotHandedOver() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
 		this.store.last("renew 1").renewed(false);
 		held.get(0).releaseAsync();
@@ -223,7 +223,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void permitsWithAFailedRenewalAreNotHandedOver() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		((LeaseHandle) held.get(0)).hold.onRenewalFailed("trouble");
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
@@ -232,7 +232,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void nothingIsHandedOverDuringAShutdown() {
 		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = ask(ONE);
+		CompletableFuture<PermitLease> next = request(ONE);
 		this.engine.shutDown(Duration.ofSeconds(1));
 		held.get(0).releaseAsync();
 		assertThat(next).isCompletedExceptionally();
@@ -242,7 +242,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void cancelledWaitersGetNoHandOver() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(3, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(3, ONE);
 		waiting.get(1).cancel(false);
 		held.get(0).release();
 		assertThat(waiting.get(0)).isCompleted();
@@ -253,7 +253,7 @@ class PermitHandOverTests extends ScriptedPermits {
 	@Test
 	void nothingRemainsAfterTheLastRelease() {
 		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = ask(2, ONE);
+		List<CompletableFuture<PermitLease>> waiting = request(2, ONE);
 		held.forEach(PermitLease::releaseAsync);
 		waiting.forEach((lease) -> lease.join().releaseAsync());
 		for (int number = 1; number <= 4; number++) {

@@ -30,7 +30,7 @@ public abstract class ScriptedPermits extends ScriptedEngine {
 		super(Settings.with(EngineSettings.defaults(), new HandOverLimits(COUNT, Duration.ofMillis(5))));
 	}
 
-	protected List<CompletableFuture<PermitLease>> ask(int times, SemaphoreRequest request) {
+	protected List<CompletableFuture<PermitLease>> request(int times, SemaphoreRequest request) {
 		List<CompletableFuture<PermitLease>> answers = new ArrayList<>();
 		for (int i = 0; i < times; i++) {
 			answers.add(this.semaphores.acquireAsync(request));
@@ -38,13 +38,13 @@ public abstract class ScriptedPermits extends ScriptedEngine {
 		return answers;
 	}
 
-	protected CompletableFuture<PermitLease> ask(SemaphoreRequest request) {
+	protected CompletableFuture<PermitLease> request(SemaphoreRequest request) {
 		return this.semaphores.acquireAsync(request);
 	}
 
 	/** Acquire all permits, with the tokens 1 to 3. */
 	protected List<PermitLease> all(SemaphoreRequest request) {
-		List<CompletableFuture<PermitLease>> answers = ask(LIMIT, request);
+		List<CompletableFuture<PermitLease>> answers = request(LIMIT, request);
 		for (int number = 1; number <= LIMIT; number++) {
 			this.store.last("acquire " + number).granted(10 + number, 30_000);
 		}

@@ -267,7 +267,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	/** Close a lease with a failed release, and send a request before the repetition. */
-	private CompletableFuture<LockLease> askBehindFailedRelease() {
+	private CompletableFuture<LockLease> requestBehindFailedRelease() {
 		lock(1).close();
 		this.store.last("release 1").fail(true);
 		this.store.elapse(100);
@@ -280,7 +280,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	@Test
 	@DisplayName("A failed release counts as unanswered until its repetition is answered")
 	void repeatedRelease() {
-		CompletableFuture<LockLease> next = askBehindFailedRelease();
+		CompletableFuture<LockLease> next = requestBehindFailedRelease();
 		Command first = this.store.last("release 1");
 		this.store.elapse(150);
 		assertThat(this.store.last("release 1")).isNotSameAs(first);
@@ -292,7 +292,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	@Test
 	@DisplayName("Without an answer to the repetition, the request reports the store")
 	void repeatedReleaseWithoutAnswer() {
-		CompletableFuture<LockLease> next = askBehindFailedRelease();
+		CompletableFuture<LockLease> next = requestBehindFailedRelease();
 		this.store.elapse(1000);
 		assertStoreTrouble(next);
 	}

@@ -52,7 +52,7 @@ class WaitersLimitTests {
 						base.semaphoreHandOver()));
 	}
 
-	private CompletableFuture<? extends Lease> ask(Kind kind, String key) {
+	private CompletableFuture<? extends Lease> request(Kind kind, String key) {
 		return switch (kind) {
 			case EXCLUSIVE -> this.locks.acquireAsync(LockRequest.of(key));
 			case PERMITS ->
@@ -73,18 +73,18 @@ class WaitersLimitTests {
 	@EnumSource
 	@DisplayName("A key has a maximum of waiters")
 	void perKey(Kind kind) {
-		Lease held = ask(kind, "k").join();
+		Lease held = request(kind, "k").join();
 		List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
-		Stream.generate(() -> ask(kind, "k")).limit(PER_KEY).forEach(waiting::add);
+		Stream.generate(() -> request(kind, "k")).limit(PER_KEY).forEach(waiting::add);
 		assertThat(waiting).noneMatch(CompletableFuture::isDone);
-		assertRefused(ask(kind, "k"));
-		assertThat(ask(kind, "other").join().release()).isNotNull();
+		assertRefused(request(kind, "k"));
+		assertThat(request(kind, "other").join().release()).isNotNull();
 		held.release();
 		assertThat(waiting.remove(0)).succeedsWithin(SOON);
-		waiting.add(ask(kind, "k"));
-		assertRefused(ask(kind, "k"));
+		waiting.add(request(kind, "k"));
+		assertRefused(request(kind, "k"));
 		waiting.get(1).cancel(false);
-		assertThat(ask(kind, "k")).isNotDone();
+		assertThat(request(kind, "k")).isNotDone();
 	}
 
 	@ParameterizedTest
@@ -96,19 +96,19 @@ class WaitersLimitTests {
 		for (String key : List.of("a", "b", "c")) {
 			held.add(this.locks.acquireAsync(LockRequest.of(key)).join());
 		}
-		Lease last = ask(kind, "k").join();
+		Lease last = request(kind, "k").join();
 		for (String key : List.of("a", "a", "b", "b", "c")) {
 			waiting.add(this.locks.acquireAsync(LockRequest.of(key)));
 		}
-		assertRefused(ask(kind, "k"));
-		assertRefused(ask(kind, "free"));
+		assertRefused(request(kind, "k"));
+		assertRefused(request(kind, "free"));
 		assertThat(this.locks.tryAcquireAsync(LockRequest.of("free").waitTime(Duration.ZERO)).join())
 			.as("a request without waiting is not refused")
 			.isPresent();
 		waiting.get(1).cancel(false);
-		CompletableFuture<? extends Lease> next = ask(kind, "k");
+		CompletableFuture<? extends Lease> next = request(kind, "k");
 		assertThat(next).isNotDone();
-		assertRefused(ask(kind, "k"));
+		assertRefused(request(kind, "k"));
 		held.get(2).release();
 		assertThat(waiting.get(4)).succeedsWithin(SOON);
 		last.release();
@@ -120,7 +120,7 @@ class WaitersLimitTests {
 	@DisplayName("A thread that holds the key gets a nested lease despite any number of waiters")
 	void nested() {
 		LockLease held = this.locks.acquire("k");
-		Stream.generate(() -> ask(Kind.EXCLUSIVE, "k")).limit(PER_KEY).forEach((request) -> {
+		Stream.generate(() -> request(Kind.EXCLUSIVE, "k")).limit(PER_KEY).forEach((request) -> {
 		});
 		this.locks.acquire("k").release();
 		CompletableFuture<?> separate = CompletableFuture
