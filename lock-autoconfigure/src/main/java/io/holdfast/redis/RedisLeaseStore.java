@@ -26,6 +26,7 @@ import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.driver.ClusterMasters;
 import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.driver.HoldfastConnectionFactory;
+import io.holdfast.redis.driver.LettuceWatchConnections;
 import io.holdfast.redis.driver.NotificationListener;
 import io.holdfast.redis.driver.ScriptCall;
 import io.holdfast.redis.driver.ScriptExecutor;
@@ -152,7 +153,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.listener = new NotificationListener(this.connections::connectPubSub, this.executor, options, this.shards,
 				NotificationListener.PING_MILLIS);
 		this.confirmations = (options.replicas() == null) ? null : new ReplicaConfirmations(
-				() -> new LettuceConfirmingConnection(this.connections), options.replicas(), this.threads);
+				() -> LettuceWatchConnections.connect(this.connections, "holdfast.redis.min-replicas cannot be used"),
+				options.replicas(), this.threads);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
 	}

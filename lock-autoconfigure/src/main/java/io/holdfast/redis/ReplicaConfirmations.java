@@ -14,9 +14,14 @@ import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.redis.driver.LettuceWatchConnections;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +48,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	/** Time for the answer after the timeout of WAIT. */
 	private static final long ANSWER_MILLIS = 1000;
 
-	private final Supplier<Connection> connector;
+	private final Supplier<StatefulRedisConnection<byte[], byte[]>> connector;
 
 	private final Replicas replicas;
 
@@ -59,7 +64,8 @@ final class ReplicaConfirmations implements AutoCloseable {
 	private boolean sending;
 
 	/** Last attempt to connect. Guarded by this. */
-	private CompletableFuture<Connection> connection = CompletableFuture.failedFuture(RedisFailures.closed());
+	private CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connection = CompletableFuture
+		.failedFuture(RedisFailures.closed());
 
 	private volatile boolean closed;
 
@@ -68,11 +74,13 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	/**
 	 * Create the confirmations. Connects at the first use.
-	 * @param connector the source of connections, which blocks
+	 * @param connector the source of connections, which blocks. The connections are never
+	 * reopened: WAIT on a new connection would concern other writes
 	 * @param replicas the required number of replicas, and the timeout
 	 * @param threads the factory of the threads that connect
 	 */
-	ReplicaConfirmations(Supplier<Connection> connector, Replicas replicas, DaemonThreads threads) {
+	ReplicaConfirmations(Supplier<StatefulRedisConnection<byte[], byte[]>> connector, Replicas replicas,
+			DaemonThreads threads) {
 		this.threads = threads;
 		this.connector = connector;
 		this.replicas = replicas;
@@ -85,7 +93,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 		connected();
 	}
 
-	private synchronized CompletableFuture<Connection> connected() {
+	private synchronized CompletableFuture<StatefulRedisConnection<byte[], byte[]>> connected() {
 		boolean usable = this.connection.handle((open, error) -> error == null && open.isOpen()).getNow(true);
 		if (!usable) {
 			this.connection = CompletableFuture.supplyAsync(this::connect,
@@ -94,7 +102,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 		return this.connection;
 	}
 
-	private Connection connect() {
+	private StatefulRedisConnection<byte[], byte[]> connect() {
 		if (this.closed) {
 			throw RedisFailures.closed();
 		}
@@ -144,16 +152,12 @@ final class ReplicaConfirmations implements AutoCloseable {
 		if (batch.isEmpty()) {
 			return;
 		}
-		CompletableFuture.completedFuture(batch)
-			.thenCompose((grants) -> connected())
-			.thenCompose((open) -> confirm(open, batch))
-			.thenAccept((answer) -> settle(batch, answer))
-			.whenComplete((none, error) -> {
-				if (error != null) {
-					fail(batch, error);
-				}
-				proceed();
-			});
+		connected().thenCompose((open) -> confirm(open, batch)).whenComplete((none, error) -> {
+			if (error != null) {
+				fail(batch, error);
+			}
+			proceed();
+		});
 	}
 
 	/** Take the next batch. After an empty batch, the caller sends no more. */
@@ -171,30 +175,36 @@ final class ReplicaConfirmations implements AutoCloseable {
 		return batch;
 	}
 
-	private CompletableFuture<Answer> confirm(Connection open, List<Grant> batch) {
+	private CompletableFuture<Void> confirm(StatefulRedisConnection<byte[], byte[]> open, List<Grant> batch) {
 		long millis = this.replicas.timeout().toMillis();
 		byte[][] keys = RedisKeys.bytes(batch.stream().map((grant) -> grant.key).toArray(String[]::new));
 		byte[][] args = RedisKeys.bytes(batch.stream().flatMap(Grant::args).toArray(String[]::new));
-		return open.confirm(keys, args, this.replicas.min(), millis)
+		RedisAsyncCommands<byte[], byte[]> commands = open.async();
+		// EVAL, not EVALSHA: if the script were unknown to Redis, WAIT would follow no
+		// write.
+		return commands.<List<Long>>eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, keys, args)
+			.thenCombine(commands.waitForReplication(this.replicas.min(), millis), Answer::new)
+			.toCompletableFuture()
 			.orTimeout(millis + ANSWER_MILLIS, TimeUnit.MILLISECONDS)
 			.whenComplete((answer, error) -> {
-				if (error != null || answer.stands().contains(false)) {
+				if (error != null || answer.stands().contains(0L)) {
 					// A late answer must not be taken for the answer to the next batch.
 					// If a grant is missing, this may be the connection to a former
 					// master.
-					open.close();
+					LettuceWatchConnections.close(open);
 				}
-			});
+			})
+			.thenAccept((answer) -> settle(batch, answer));
 	}
 
 	private void settle(List<Grant> batch, Answer answer) {
 		boolean enough = answer.replicas() >= this.replicas.min();
-		if (answer.stands().contains(true)) {
+		if (answer.stands().contains(1L)) {
 			logChange(enough, answer.replicas());
 		}
 		for (int i = 0; i < batch.size(); i++) {
 			Grant grant = batch.get(i);
-			if (!answer.stands().get(i)) {
+			if (answer.stands().get(i) == 0) {
 				grant.completeExceptionally(StoreCommandException
 					.unconfirmed("Redis granted it, but it was gone again before"
 							+ " a replica could confirm it: another server has taken over, or it was released by force"));
@@ -235,32 +245,16 @@ final class ReplicaConfirmations implements AutoCloseable {
 	@Override
 	public synchronized void close() {
 		this.closed = true;
-		this.connection.thenAccept(Connection::close);
-	}
-
-	/**
-	 * A connection that is never reopened: WAIT on a new connection would concern other
-	 * writes.
-	 */
-	interface Connection {
-
-		boolean isOpen();
-
-		/** Send the script, immediately followed by WAIT. Does not block. */
-		CompletableFuture<Answer> confirm(byte[][] keys, byte[][] args, int replicas, long millis);
-
-		/** Close the connection. A repetition has no effect. */
-		void close();
-
+		this.connection.thenAccept(LettuceWatchConnections::close);
 	}
 
 	/**
 	 * Answer of Redis.
 	 *
-	 * @param stands for each grant, whether the grant exists
+	 * @param stands for each grant, whether the grant exists (0 or 1)
 	 * @param replicas the number of replicas that have the grants
 	 */
-	record Answer(List<Boolean> stands, long replicas) {
+	private record Answer(List<Long> stands, long replicas) {
 	}
 
 	/**

@@ -122,7 +122,7 @@ class ScriptMutantTests {
 		tests.put("fleet-join",
 				List.of("redis.RedisFleetStoreTests", "redis.ClusterFleetStoreTests", "redis.RedisFaultTests"));
 		tests.put("rights", List.of("redis.RedisDiagnosticsTests"));
-		tests.put("confirm", List.of("redis.LettuceConfirmingConnectionTests"));
+		tests.put("confirm", List.of("redis.ConfirmScriptTests"));
 		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.driver.GrantNotificationTests"));
 		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("write", List.of("faults.RefusalHealthTests"));

@@ -5,10 +5,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -19,10 +17,21 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
+import io.holdfast.redis.script.Script;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.StatefulRedisConnectionImpl;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.cluster.PipelinedRedisFuture;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.eq;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 /**
  * Which answers are held back until when, on connections that the test answers for.
@@ -40,28 +49,19 @@ class ReplicaConfirmationsTests {
 
 	private volatile boolean refused;
 
-	/** What a connection does, once each, before it is used. */
-	private final Queue<Error> errors = new ConcurrentLinkedQueue<>();
+	private volatile boolean unusable;
 
 	@AutoClose
 	private final ReplicaConfirmations confirmations = new ReplicaConfirmations(this::connect,
 			new Replicas(2, Duration.ofMillis(100)), new DaemonThreads());
 
-	private synchronized FakeConnection connect() {
+	private synchronized StatefulRedisConnection<byte[], byte[]> connect() {
 		if (this.refused) {
 			throw new IllegalStateException("refused");
 		}
-		failOnce();
 		FakeConnection connection = new FakeConnection();
 		this.connections.add(connection);
-		return connection;
-	}
-
-	private void failOnce() {
-		Error error = this.errors.poll();
-		if (error != null) {
-			throw error;
-		}
+		return connection.connection;
 	}
 
 	private CompletableFuture<AcquireReply> granted(String key) {
@@ -180,7 +180,9 @@ class ReplicaConfirmationsTests {
 	@Test
 	void anErrorIsAnswered() throws Exception {
 		CompletableFuture<AcquireReply> answer = granted("a");
-		sent().answer.completeExceptionally(new IllegalStateException("UNBLOCKED force unblock"));
+		Sent command = sent();
+		command.stands.complete(List.of(1L));
+		command.replicas.completeExceptionally(new IllegalStateException("UNBLOCKED force unblock"));
 		assertFails(answer, false, "UNBLOCKED");
 		CompletableFuture<AcquireReply> next = granted("b");
 		sent().answer(2, true);
@@ -199,22 +201,11 @@ class ReplicaConfirmationsTests {
 	}
 
 	@Test
-	void anErrorOnTheWayToAConnectionIsToldAndTheNextGrantIsConfirmed() throws Exception {
-		this.errors.add(new LinkageError("no connection"));
-		assertFails(granted("a"), false, "no connection");
+	void aFailureOnTheWayToTheDriverIsToldAndTheNextGrantIsConfirmed() throws Exception {
+		this.unusable = true;
+		assertFails(granted("a"), false, "not sent");
+		this.unusable = false;
 		CompletableFuture<AcquireReply> next = granted("b");
-		sent().answer(2, true);
-		assertThat(next).succeedsWithin(PATIENCE);
-	}
-
-	@Test
-	void anErrorOnTheWayToTheDriverIsToldAndTheNextGrantIsConfirmed() throws Exception {
-		CompletableFuture<AcquireReply> first = granted("a");
-		sent().answer(2, true);
-		assertThat(first).succeedsWithin(PATIENCE);
-		this.errors.add(new LinkageError("not sent"));
-		assertFails(granted("b"), false, "not sent");
-		CompletableFuture<AcquireReply> next = granted("c");
 		sent().answer(2, true);
 		assertThat(next).succeedsWithin(PATIENCE);
 	}
@@ -244,47 +235,56 @@ class ReplicaConfirmationsTests {
 					(failure) -> assertThat(failure.isTemporary()).isFalse());
 	}
 
-	private record Sent(List<String> keys, List<String> args, CompletableFuture<ReplicaConfirmations.Answer> answer) {
+	private record Sent(List<String> keys, List<String> args, CompletableFuture<List<Long>> stands,
+			CompletableFuture<Long> replicas) {
 
 		String text() {
 			return String.join(" ", this.keys) + ": " + String.join(" ", this.args);
 		}
 
 		void answer(long replicas, Boolean... stands) {
-			List<Boolean> all = (stands.length == this.keys.size()) ? List.of(stands)
-					: this.keys.stream().map((key) -> stands[0]).toList();
-			this.answer.complete(new ReplicaConfirmations.Answer(all, replicas));
+			this.stands.complete(IntStream.range(0, this.keys.size())
+				.mapToObj((i) -> stands[Math.min(i, stands.length - 1)] ? 1L : 0L)
+				.toList());
+			this.replicas.complete(replicas);
 		}
 
 	}
 
-	private final class FakeConnection implements ReplicaConfirmations.Connection {
+	/** Connection to no server. */
+	private final class FakeConnection {
+
+		private final StatefulRedisConnectionImpl<byte[], byte[]> connection = mock();
+
+		private final RedisAsyncCommands<byte[], byte[]> commands = mock();
 
 		private volatile boolean closed;
 
-		@Override
-		public boolean isOpen() {
-			return !this.closed;
+		FakeConnection() {
+			given(this.connection.isOpen()).willAnswer((call) -> !this.closed);
+			given(this.connection.closeAsync()).willAnswer((call) -> {
+				this.closed = true;
+				return CompletableFuture.completedFuture(null);
+			});
+			given(this.connection.async()).willReturn(this.commands);
+			given(this.commands.eval(eq(Script.CONFIRM.text()), eq(ScriptOutputType.MULTI), any(byte[][].class),
+					any(byte[][].class)))
+				.willAnswer((call) -> confirm(call.getArgument(2), texts(call.getRawArguments()[3])));
 		}
 
-		@Override
-		public CompletableFuture<ReplicaConfirmations.Answer> confirm(byte[][] keys, byte[][] args, int replicas,
-				long millis) {
-			failOnce();
-			assertThat(replicas).isEqualTo(2);
-			assertThat(millis).isEqualTo(100);
-			Sent command = new Sent(texts(keys), texts(args), new CompletableFuture<>());
+		private RedisFuture<List<Long>> confirm(byte[][] keys, List<String> args) {
+			if (ReplicaConfirmationsTests.this.unusable) {
+				throw new IllegalStateException("not sent");
+			}
+			Sent command = new Sent(texts(keys), args, new CompletableFuture<>(), new CompletableFuture<>());
+			RedisFuture<Long> replicas = new PipelinedRedisFuture<>(command.replicas);
+			given(this.commands.waitForReplication(2, 100)).willReturn(replicas);
 			ReplicaConfirmationsTests.this.sent.add(command);
-			return command.answer;
+			return new PipelinedRedisFuture<>(command.stands);
 		}
 
-		private static List<String> texts(byte[][] texts) {
-			return Arrays.stream(texts).map((text) -> new String(text, StandardCharsets.UTF_8)).toList();
-		}
-
-		@Override
-		public void close() {
-			this.closed = true;
+		private static List<String> texts(Object texts) {
+			return Arrays.stream((byte[][]) texts).map((text) -> new String(text, StandardCharsets.UTF_8)).toList();
 		}
 
 	}

@@ -6,11 +6,17 @@ import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import io.holdfast.redis.driver.LettuceWatchConnections;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.RedisFailures;
+import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -22,14 +28,13 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
-/**
- * What Redis is asked for a confirmation, and what it answers.
- */
+/** The script that checks grants, and the connection for it. */
 @WithRedis
-class LettuceConfirmingConnectionTests {
+class ConfirmScriptTests {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -40,31 +45,34 @@ class LettuceConfirmingConnectionTests {
 	private final StringRedisTemplate observer;
 
 	@AutoClose
-	private final LettuceConfirmingConnection connection;
+	private final StatefulRedisConnection<byte[], byte[]> connection;
 
 	private final TestRedis redis;
 
-	LettuceConfirmingConnectionTests(TestRedis redis) {
+	ConfirmScriptTests(TestRedis redis) {
 		this.redis = redis;
 		this.server = redis.startServer();
 		LettuceConnectionFactory factory = redis.connectionFactory(this.server.host(), this.server.port());
 		this.observer = new StringRedisTemplate(factory);
-		this.connection = new LettuceConfirmingConnection(factory);
+		this.connection = connect(factory);
 	}
 
-	private ReplicaConfirmations.Answer confirm(String... lines) {
+	private static StatefulRedisConnection<byte[], byte[]> connect(LettuceConnectionFactory factory) {
+		return LettuceWatchConnections.connect(factory, "min-replicas cannot be used");
+	}
+
+	private List<Boolean> confirm(String... lines) {
 		return confirm(this.connection, lines);
 	}
 
-	private static ReplicaConfirmations.Answer confirm(ReplicaConfirmations.Connection connection, String... lines) {
-		byte[][] keys = Stream.of(lines)
-			.map((line) -> RedisKeys.bytes(line.substring(0, line.indexOf(' '))))
-			.toArray(byte[][]::new);
-		byte[][] args = Stream.of(lines)
+	private static List<Boolean> confirm(StatefulRedisConnection<byte[], byte[]> connection, String... lines) {
+		String[] keys = Stream.of(lines).map((line) -> line.substring(0, line.indexOf(' '))).toArray(String[]::new);
+		String[] args = Stream.of(lines)
 			.flatMap((line) -> Stream.of((line + " 40000").split(" ")).skip(1))
-			.map(RedisKeys::bytes)
-			.toArray(byte[][]::new);
-		return connection.confirm(keys, args, 0, 1).orTimeout(20, TimeUnit.SECONDS).join();
+			.toArray(String[]::new);
+		List<Long> stands = connection.sync()
+			.eval(Script.CONFIRM.text(), ScriptOutputType.MULTI, RedisKeys.bytes(keys), RedisKeys.bytes(args));
+		return stands.stream().map((stand) -> stand == 1).toList();
 	}
 
 	private long changes() {
@@ -84,10 +92,9 @@ class LettuceConfirmingConnectionTests {
 		this.observer.opsForValue().set("lock", "ab:1", LIFE);
 		permits("permits", "ab:1:3", 40_000);
 		permits("permits", "ab:2:1", -1000);
-		assertThat(confirm("lock ab:1", "lock ab:2", "nothing ab:1", "permits ab:1").stands()).containsExactly(true,
-				false, false, false);
-		assertThat(
-				confirm("permits ab:1:3", "permits ab:1:2", "permits ab:2:1", "nothing ab:1:3", "lock ab:1:3").stands())
+		assertThat(confirm("lock ab:1", "lock ab:2", "nothing ab:1", "permits ab:1")).containsExactly(true, false,
+				false, false);
+		assertThat(confirm("permits ab:1:3", "permits ab:1:2", "permits ab:2:1", "nothing ab:1:3", "lock ab:1:3"))
 			.containsExactly(true, false, false, false, false);
 	}
 
@@ -113,26 +120,18 @@ class LettuceConfirmingConnectionTests {
 	@DisplayName("What another client has left without an end is not deleted by that")
 	void withoutEnd() {
 		this.observer.opsForValue().set("a", "ab:1");
-		assertThat(confirm("a ab:1").stands()).containsExactly(true);
+		assertThat(confirm("a ab:1")).containsExactly(true);
 		assertThat(this.observer.getExpire("a", TimeUnit.MILLISECONDS)).isBetween(32_000L, 40_000L);
 	}
 
 	@Test
-	@DisplayName("What may not be looked at is an error, not a grant that is gone; so is a user who may not wait")
+	@DisplayName("What may not be looked at is an error, not a grant that is gone")
 	void rights() {
 		this.observer.opsForValue().set("a", "ab:1", LIFE);
-		for (List<String> rights : List.of(List.of("-get"), List.of("+get", "-wait"))) {
-			this.observer.execute((RedisCallback<Object>) (connection) -> connection.execute("ACL",
-					Stream.concat(Stream.of("SETUSER", "default"), rights.stream())
-						.map(String::getBytes)
-						.toArray(byte[][]::new)));
-			assertThat(this.connection.confirm(RedisKeys.bytes(new String[] { "a" }), RedisKeys.bytes("ab:1", "40000"),
-					0, 1))
-				.as("%s", rights)
-				.failsWithin(PATIENCE)
-				.withThrowableThat()
-				.satisfies((error) -> assertThat(RedisFailures.isForbidden(error)).isTrue());
-		}
+		this.observer.execute((RedisCallback<Object>) (connection) -> connection.execute("ACL", "SETUSER".getBytes(),
+				"default".getBytes(), "-get".getBytes()));
+		assertThatExceptionOfType(RedisCommandExecutionException.class).isThrownBy(() -> confirm("a ab:1"))
+			.satisfies((error) -> assertThat(RedisFailures.isForbidden(error)).isTrue());
 	}
 
 	@Test
@@ -141,7 +140,7 @@ class LettuceConfirmingConnectionTests {
 		assertThat(this.connection.isOpen()).isTrue();
 		this.server.restart();
 		await().atMost(PATIENCE).until(() -> !this.connection.isOpen());
-		assertThat(this.connection.confirm(new byte[0][], new byte[0][], 0, 1)).failsWithin(PATIENCE);
+		assertThatExceptionOfType(RedisException.class).isThrownBy(() -> confirm("a ab:1"));
 	}
 
 	@Test
@@ -160,7 +159,7 @@ class LettuceConfirmingConnectionTests {
 		factory.start();
 		try {
 			this.observer.opsForValue().set("a", "ab:1", LIFE);
-			assertThat(confirm(new LettuceConfirmingConnection(factory), "a ab:1").stands()).containsExactly(true);
+			assertThat(confirm(connect(factory), "a ab:1")).containsExactly(true);
 		}
 		finally {
 			factory.destroy();
@@ -176,9 +175,8 @@ class LettuceConfirmingConnectionTests {
 		factory.afterPropertiesSet();
 		factory.start();
 		try {
-			assertThatIllegalStateException().isThrownBy(() -> new LettuceConfirmingConnection(factory))
-				.withMessageContaining(
-						"static master/replica configuration holdfast.redis.min-replicas cannot be used");
+			assertThatIllegalStateException().isThrownBy(() -> connect(factory))
+				.withMessageContaining("static master/replica configuration min-replicas cannot be used");
 		}
 		finally {
 			factory.destroy();
