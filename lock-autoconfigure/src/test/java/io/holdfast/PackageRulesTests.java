@@ -61,8 +61,8 @@ class PackageRulesTests {
 							"org.springframework.data.redis..", "org.springframework.dao..",
 							"org.springframework.aop.framework", "org.springframework.aop", "org.springframework.core",
 							"org.springframework.util..", "io.lettuce..", "io.netty.bootstrap", "io.netty.buffer..",
-							"io.netty.channel", "io.netty.handler.flush", "io.netty.util.concurrent..", "javax.net.ssl",
-							"org.apache.commons.logging..")), //
+							"io.netty.channel", "io.netty.handler.flush", "io.netty.handler.timeout",
+							"io.netty.util.concurrent..", "javax.net.ssl", "org.apache.commons.logging..")), //
 			Map.entry("io.holdfast.optimistic",
 					List.of("io.holdfast", "io.holdfast.async", "io.holdfast.redis", "io.holdfast.engine",
 							"org.springframework.beans.factory", "org.springframework.data.redis..",

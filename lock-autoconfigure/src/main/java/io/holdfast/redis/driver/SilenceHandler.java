@@ -1,15 +1,14 @@
 package io.holdfast.redis.driver;
 
 import java.time.Duration;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
-import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
+import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.handler.timeout.IdleStateHandler;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Handler that closes a silent connection, on which nothing is received although commands
@@ -18,80 +17,49 @@ import org.jspecify.annotations.Nullable;
  * still be acknowledged. After the close, Lettuce reconnects, and repeats unanswered
  * commands. Confined to the event loop of the connection.
  */
-final class SilenceHandler extends ChannelDuplexHandler {
+final class SilenceHandler extends IdleStateHandler {
 
 	private static final Log logger = LogFactory.getLog(SilenceHandler.class);
 
-	/** Additional time after a pause of the JVM, to read the received answers. */
-	private static final long READING_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
-	private final long maxNanos;
+	/**
+	 * Number of checks during the maximum silence. After a pause of the JVM, only one
+	 * check is due, so that the received answers are read before the next check.
+	 */
+	private static final int CHECKS = 10;
 
 	/** Whether nothing was received since the first unanswered command. */
 	private boolean waiting;
 
-	private long waitingSince;
-
-	/** Whether the time is over. Received data may not have been read yet. */
-	private boolean overdue;
-
-	/** Timer for many commands, because a timer per command costs more. */
-	private @Nullable Future<?> timer;
+	/** Number of checks since the first unanswered command. */
+	private int silentChecks;
 
 	/**
 	 * Create the handler of a connection.
-	 * @param max the maximum time without received data
+	 * @param max the maximum time without received data, which checks may exceed by a
+	 * tenth
 	 */
 	SilenceHandler(Duration max) {
-		this.maxNanos = max.toNanos();
+		super(max.toNanos() / CHECKS, 0, 0, TimeUnit.NANOSECONDS);
 	}
 
 	@Override
-	public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
-		if (!this.waiting) {
-			this.waiting = true;
-			this.waitingSince = System.nanoTime();
-			this.overdue = false;
-			if (this.timer == null) {
-				scheduleCheck(context, this.maxNanos);
-			}
-		}
-		context.write(message, promise);
+	public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) throws Exception {
+		this.waiting = true;
+		super.write(context, message, promise);
 	}
 
 	@Override
-	public void channelRead(ChannelHandlerContext context, Object message) {
+	public void channelRead(ChannelHandlerContext context, Object message) throws Exception {
 		this.waiting = false;
-		context.fireChannelRead(message);
+		this.silentChecks = 0;
+		super.channelRead(context, message);
 	}
 
 	@Override
-	public void channelInactive(ChannelHandlerContext context) {
-		if (this.timer != null) {
-			this.timer.cancel(false);
-		}
-		context.fireChannelInactive();
-	}
-
-	private void scheduleCheck(ChannelHandlerContext context, long nanos) {
-		this.timer = context.executor().schedule(() -> check(context), nanos, TimeUnit.NANOSECONDS);
-	}
-
-	private void check(ChannelHandlerContext context) {
-		this.timer = null;
-		if (!this.waiting) {
-			return;
-		}
-		long left = this.maxNanos - (System.nanoTime() - this.waitingSince);
-		if (left > 0) {
-			scheduleCheck(context, left);
-		}
-		else if (!this.overdue) {
-			this.overdue = true;
-			scheduleCheck(context, READING_NANOS);
-		}
-		else {
-			logger.warn("Redis has not answered for " + TimeUnit.NANOSECONDS.toSeconds(this.maxNanos)
+	protected void channelIdle(ChannelHandlerContext context, IdleStateEvent event) {
+		if (this.waiting && ++this.silentChecks > CHECKS) {
+			logger.warn("Redis has not answered for "
+					+ TimeUnit.MILLISECONDS.toSeconds(CHECKS * getReaderIdleTimeInMillis())
 					+ " s: its connection is opened again");
 			context.close();
 		}
