@@ -117,7 +117,7 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		try {
 			complete(this.reader.apply(this.reply));
 		}
-		catch (RuntimeException | Error ex) {
+		catch (RuntimeException ex) {
 			completeExceptionally(ex);
 		}
 	}

@@ -300,8 +300,7 @@ public final class ScriptExecutor {
 				action.run();
 			}
 		}
-		catch (RuntimeException | Error ex) {
-			// Also errors: the driver would not end the call.
+		catch (RuntimeException ex) {
 			call.completeExceptionally(ex);
 		}
 	}
@@ -338,8 +337,7 @@ public final class ScriptExecutor {
 		try {
 			opened = open();
 		}
-		catch (RuntimeException | Error ex) {
-			// Also errors: otherwise, calls would wait forever.
+		catch (RuntimeException ex) {
 			trouble = ex;
 		}
 		StatefulConnection<byte[], byte[]> result = opened;
