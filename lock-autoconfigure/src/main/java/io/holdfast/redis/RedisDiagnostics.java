@@ -41,6 +41,15 @@ final class RedisDiagnostics {
 
 	private static final long ANSWER_SECONDS = 10;
 
+	/**
+	 * Number of ready replicas in INFO, only of a master that requires replicas for
+	 * writes.
+	 */
+	private static final String READY_REPLICAS = "min_slaves_good_slaves";
+
+	/** Setting with the required number. */
+	private static final String WANTED_REPLICAS = "min-replicas-to-write";
+
 	private static final String NO_RIGHT_TO_WATCH = "Redis does not give the application's user rights that are needed"
 			+ " to watch the fleet (locks and semaphores work without them): ";
 
@@ -74,7 +83,7 @@ final class RedisDiagnostics {
 				judgeRights(connection);
 				end.complete(this.findings);
 			}
-			catch (RuntimeException | LinkageError ex) {
+			catch (RuntimeException ex) {
 				end.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
 			}
 		}, "holdfast-examination");
@@ -87,23 +96,23 @@ final class RedisDiagnostics {
 
 	private void judgeServers(RedisConnection connection) {
 		RedisServerCommands commands = connection.serverCommands();
-		Properties memory = unlessForbidden(() -> commands.info("memory"));
-		Properties replication = unlessForbidden(() -> commands.info("replication"));
-		if (memory == null || replication == null) {
+		Properties answers = unlessForbidden(commands::info);
+		if (answers == null) {
 			this.findings
 				.add(new StoreDiagnostic(false, "Redis does not let the application's user ask for its settings: allow "
 						+ "it the command info, or make sure that maxmemory-policy is noeviction and that replicas are there"));
 			return;
 		}
-		byServer(memory).forEach(this::judgeMemory);
-		Map<String, Properties> servers = byServer(replication);
-		// CONFIG is often forbidden even if INFO is allowed.
-		Properties wanted = servers.values().stream().anyMatch(RedisDiagnostics::wantsReplicas)
-				? unlessForbidden(() -> commands.getConfig("min-replicas-to-write")) : null;
-		Map<String, Properties> wantedByServer = (wanted != null) ? byServer(wanted) : Map.of();
+		if (answers.stringPropertyNames().stream().anyMatch((name) -> name.endsWith(READY_REPLICAS))) {
+			// CONFIG is often forbidden even if INFO is allowed.
+			Properties wanted = unlessForbidden(() -> commands.getConfig(WANTED_REPLICAS));
+			answers.putAll((wanted != null) ? wanted : Map.of());
+		}
 		String reason = reasonForReplicas(connection);
-		servers.forEach((server, info) -> judgeReplicas(server, info, reason,
-				wantedByServer.getOrDefault(server, new Properties()).getProperty("min-replicas-to-write", "some")));
+		byServer(answers).forEach((server, figures) -> {
+			judgeMemory(server, figures);
+			judgeReplicas(server, figures, reason);
+		});
 	}
 
 	private static <T> @Nullable T unlessForbidden(Supplier<@Nullable T> question) {
@@ -140,15 +149,14 @@ final class RedisDiagnostics {
 		}
 	}
 
-	private void judgeReplicas(String server, Properties info, @Nullable String reason, String wanted) {
+	private void judgeReplicas(String server, Properties info, @Nullable String reason) {
 		if (!info.getProperty("role", "").equals("master")) {
 			return;
 		}
-		String ready = info.getProperty("min_slaves_good_slaves", "0");
-		boolean tooFew = wanted.chars().allMatch(Character::isDigit) ? Long.parseLong(ready) < Long.parseLong(wanted)
-				: ready.equals("0");
-		if (wantsReplicas(info) && tooFew) {
-			add("Redis" + server + " refuses to write: it wants " + wanted
+		String ready = info.getProperty(READY_REPLICAS);
+		String wanted = info.getProperty(WANTED_REPLICAS);
+		if (ready != null && Long.parseLong(ready) < ((wanted != null) ? Long.parseLong(wanted) : 1)) {
+			add("Redis" + server + " refuses to write: it wants " + ((wanted != null) ? wanted : "some")
 					+ " replicas for that (min-replicas-to-write) and has " + ready + ". Bring its replicas back");
 		}
 		else if (online(info) < this.minReplicas) {
@@ -167,14 +175,6 @@ final class RedisDiagnostics {
 			.stream()
 			.filter((name) -> name.matches("slave\\d+") && info.getProperty(name).contains("state=online"))
 			.count();
-	}
-
-	/**
-	 * Return whether a master requires replicas for writes. Only then does INFO have the
-	 * number of ready replicas.
-	 */
-	private static boolean wantsReplicas(Properties info) {
-		return info.containsKey("min_slaves_good_slaves");
 	}
 
 	/**
