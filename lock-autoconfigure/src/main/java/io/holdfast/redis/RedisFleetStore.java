@@ -1,6 +1,7 @@
 package io.holdfast.redis;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
@@ -22,6 +23,10 @@ final class RedisFleetStore implements FleetStore {
 	private static final int KEYS_PER_STEP = 2_000;
 
 	private static final List<Integer> ONE_NODE = List.of(0);
+
+	/** Companions that are traces of a resource. */
+	private static final Map<String, Trace> TRACES = Map.of(RedisKeys.HOLDERS, Trace.HOLDERS, RedisKeys.LIMIT,
+			Trace.LIMIT, RedisKeys.QUEUE, Trace.QUEUE);
 
 	private final RedisStoreOptions options;
 
@@ -79,18 +84,17 @@ final class RedisFleetStore implements FleetStore {
 	 * @return the find, or {@code null} if the key is no trace of a resource of this kind
 	 */
 	private @Nullable Find find(Kind kind, String stored) {
-		if (kind == Kind.SEMAPHORE) {
-			Find held = findCompanion(kind, stored, RedisKeys.HOLDERS, Trace.HOLDERS);
-			Find limited = (held != null) ? held : findCompanion(kind, stored, RedisKeys.LIMIT, Trace.LIMIT);
-			return (limited != null) ? limited : findCompanion(kind, stored, RedisKeys.QUEUE, Trace.QUEUE);
+		if (kind == Kind.LOCK && !RedisKeys.isCompanion(stored)) {
+			return find(kind, stored, Trace.HOLDERS);
 		}
-		return RedisKeys.isCompanion(stored) ? findCompanion(kind, stored, RedisKeys.QUEUE, Trace.QUEUE)
-				: find(kind, stored, Trace.HOLDERS);
-	}
-
-	private @Nullable Find findCompanion(Kind kind, String stored, String companion, Trace trace) {
-		String base = RedisKeys.keyOfCompanion(stored, companion);
-		return (base != null) ? find(kind, base, trace) : null;
+		String companion = stored.substring(Math.max(0, stored.lastIndexOf(':')));
+		Trace trace = TRACES.get(companion);
+		// A lock has no companion with holders or a limit.
+		if (trace == null || kind == Kind.LOCK && trace != Trace.QUEUE) {
+			return null;
+		}
+		String name = RedisKeys.keyOfCompanion(stored, companion);
+		return (name != null) ? find(kind, name, trace) : null;
 	}
 
 	private @Nullable Find find(Kind kind, String name, Trace trace) {
