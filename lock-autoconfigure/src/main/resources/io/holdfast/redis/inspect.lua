@@ -55,7 +55,12 @@ if isLock then
     false, 0, 0 }
 else
   local used = number(read('', 'HGET', KEYS[3], 'used'))
-  used = holders > 0 and used and used - sum('-inf', now) or sum('(' .. now, '+inf')
+  if used and holders > 0 then
+    -- The state also counts ended leases that no request has removed yet.
+    used = used - sum('-inf', now)
+  else
+    used = sum('(' .. now, '+inf')
+  end
   result = { false, 0, 0, number(read('', 'GET', KEYS[4])) or false, number(read('', 'HGET', KEYS[3], 'asked')) or 0, used }
 end
 result[7], result[8], result[9] = holders, read(0, 'ZCARD', KEYS[2]), #returned / 2

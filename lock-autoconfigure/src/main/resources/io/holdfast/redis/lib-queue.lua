@@ -13,6 +13,11 @@ local millis = math.floor(now / 1000)
 local changed = false
 local fixedLimit
 
+-- Returns the limit for a request of permits: the operator's limit, or else the limit of the request.
+local function limitInForce(limit)
+  return fixedLimit or tonumber(limit)
+end
+
 -- Returns a number as text with all digits. An argument that is only a number needs no conversion, because Redis writes
 -- all its digits.
 local function integer(number)
@@ -154,14 +159,17 @@ if isLock then
   end
 
   function describeHolders()
-    local ttl = not owner and math.max(readUntil - millis, grace) or redis.call('PTTL', lockKey)
+    if not owner then
+      local readers = readUntil > 0 and redis.call('ZCOUNT', lockKey, '(' .. millis, '+inf') or 0
+      return math.max(readUntil - millis, grace), 0, '', readers
+    end
+    local ttl = redis.call('PTTL', lockKey)
     if ttl == -1 and heal > 0 then
       redis.call('PEXPIRE', lockKey, heal)
       ttl = heal
     end
-    local instance = owner and instanceOf(owner)
-    return ttl, owner and not instance and 1 or 0, instance or '',
-        readUntil > 0 and redis.call('ZCOUNT', lockKey, '(' .. millis, '+inf') or 0
+    local instance = instanceOf(owner)
+    return ttl, instance and 0 or 1, instance or '', 0
   end
 
   -- Readers whose leases have ended are removed by the next usual case of lock-acquire.lua.
@@ -274,7 +282,7 @@ else
   end
 
   function hasToWait(permits, limit)
-    limit = fixedLimit or tonumber(limit)
+    limit = limitInForce(limit)
     return used + permits > limit and tonumber(permits) <= limit
   end
 
@@ -318,8 +326,12 @@ else
   end
 
   function describeHolders(limit)
-    first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
-    return grace > 0 and grace or first[2] and first[2] - millis or 1000, 0, '', used, fixedLimit or tonumber(limit)
+    local ttl = grace
+    if grace == 0 then
+      first = first or redis.call('ZRANGE', holdersKey, 0, 0, 'WITHSCORES')
+      ttl = first[2] and first[2] - millis or 1000
+    end
+    return ttl, 0, '', used, limitInForce(limit)
   end
 
   -- Gives all keys the same expiry while there are holders or waiters. Otherwise, keeps only a fence that is ahead of
@@ -346,7 +358,7 @@ end
 
 -- Returns whether a token wants more permits than the limit.
 local function exceedsLimit(wanted, limit)
-  return not isLock and tonumber(wanted) > (fixedLimit or tonumber(limit))
+  return not isLock and tonumber(wanted) > limitInForce(limit)
 end
 
 -- Puts a token into the queue: in the place of its own entry, in the place of an entry that has left the queue, or
@@ -456,7 +468,7 @@ local function ask(token, wanted, lease, claim, mode, limit, fair)
   if ttl or exceeds then
     settle()
     save()
-    return ttl and { 1, integer(fence), ttl } or { -1, fixedLimit or tonumber(limit) }
+    return ttl and { 1, integer(fence), ttl } or { -1, limitInForce(limit) }
   end
 
   local served = settle(token, lease)
