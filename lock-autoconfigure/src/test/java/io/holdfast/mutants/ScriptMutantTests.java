@@ -124,10 +124,9 @@ class ScriptMutantTests {
 		tests.put("rights", List.of("redis.RedisDiagnosticsTests"));
 		tests.put("confirm", List.of("redis.ConfirmScriptTests"));
 		tests.put("lib", List.of("faults.ShardedWakeUpTests", "redis.driver.GrantNotificationTests"));
-		tests.put("ping-shard", List.of("faults.ShardedWakeUpTests"));
 		tests.put("write", List.of("faults.RefusalHealthTests"));
 		tests.put("ping", List.of("redis.driver.NotificationListenerTests", "redis.RedisFaultTests",
-				"redis.driver.GrantNotificationTests"));
+				"redis.driver.GrantNotificationTests", "faults.ShardedWakeUpTests"));
 		return tests;
 	}
 

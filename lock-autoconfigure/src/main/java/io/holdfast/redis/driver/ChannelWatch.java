@@ -164,9 +164,9 @@ class ChannelWatch {
 		this.published = false;
 		this.echoed = false;
 		long number = ++this.lastPing;
-		CompletableFuture<Long> call = this.listener.executor.execute(this.sharded ? Script.PING_SHARD : Script.PING,
-				this.pingKeys, new Object[] { this.channel, PING + number }, this.listener.channels,
-				(reply) -> reply.number(0));
+		Object[] args = { this.channel, PING + number, this.sharded ? "SPUBLISH" : "PUBLISH" };
+		CompletableFuture<Long> call = this.listener.executor.execute(Script.PING, this.pingKeys, args,
+				this.listener.channels, (reply) -> reply.number(0));
 		scheduleNext(() -> checkEcho(source, call), this.listener.pingMillis / 3);
 		call.whenComplete((receivers, error) -> this.listener.execute(() -> {
 			if (error instanceof StoreCommandException failure && !failure.isTemporary()) {

@@ -64,9 +64,6 @@ public final class Script {
 	/** Message of an instance to itself. */
 	public static final Script PING = of("ping.lua");
 
-	/** Message of an instance to itself, through one master of a cluster. */
-	public static final Script PING_SHARD = of("ping-shard.lua");
-
 	private static final byte[] CRLF = { '\r', '\n' };
 
 	private final byte[] text;

@@ -189,7 +189,7 @@ class GrantNotificationTests {
 		this.client.connectPubSub(uri).sync().psubscribe("*");
 		List<?> receivers = this.template.execute(
 				RedisScript.of(new String(Script.PING.text(), StandardCharsets.UTF_8), List.class), List.of(),
-				"holdfast:wake:" + ABSENT, "ping 1");
+				"holdfast:wake:" + ABSENT, "ping 1", "PUBLISH");
 		assertThat(receivers).isEqualTo(List.of(0L));
 	}
 
