@@ -381,18 +381,8 @@ class ChannelWatch {
 		 * closed during the attempt. A longer attempt closes its connection itself.
 		 */
 		void close() {
-			CompletableFuture<?> closed = this.connected.thenAccept(Subscription::close);
+			CompletableFuture<?> closed = this.connected.thenCompose(LettuceWatchConnections::close);
 			BlockingWait.awaitEnd(closed.completeOnTimeout(null, ENDING_MILLIS, TimeUnit.MILLISECONDS));
-		}
-
-		/**
-		 * Close a connection, unless the factory has closed the connection before:
-		 * Lettuce warns of a second close.
-		 */
-		private static void close(StatefulRedisPubSubConnection<byte[], byte[]> connection) {
-			if (!(connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed())) {
-				connection.close();
-			}
 		}
 
 	}

@@ -77,13 +77,12 @@ public final class LettuceWatchConnections {
 				(task) -> this.threads.start(task, "holdfast-redis-connect"));
 	}
 
-	private void keep(StatefulConnection<?, ?> connection) {
-		if (connection.isOpen() && this.idle.size() < MAX_IDLE) {
-			this.idle.push(new Idle(connection, System.nanoTime()));
+	private CompletableFuture<Void> keep(StatefulConnection<?, ?> connection) {
+		if (!connection.isOpen() || this.idle.size() >= MAX_IDLE) {
+			return close(connection);
 		}
-		else {
-			close(connection);
-		}
+		this.idle.push(new Idle(connection, System.nanoTime()));
+		return CompletableFuture.completedFuture(null);
 	}
 
 	/**
@@ -112,10 +111,9 @@ public final class LettuceWatchConnections {
 	}
 
 	/** Close an open connection: Lettuce warns of a second close. */
-	public static void close(StatefulConnection<?, ?> connection) {
-		if (!((RedisChannelHandler<?, ?>) connection).isClosed()) {
-			connection.closeAsync();
-		}
+	public static CompletableFuture<Void> close(StatefulConnection<?, ?> connection) {
+		return ((RedisChannelHandler<?, ?>) connection).isClosed() ? CompletableFuture.completedFuture(null)
+				: connection.closeAsync();
 	}
 
 	private record Idle(StatefulConnection<?, ?> connection, long since) {
@@ -146,13 +144,7 @@ public final class LettuceWatchConnections {
 
 		@Override
 		public CompletableFuture<Void> releaseAsync(StatefulConnection<?, ?> connection) {
-			if (this.ended) {
-				keep(connection);
-			}
-			else {
-				close(connection);
-			}
-			return CompletableFuture.completedFuture(null);
+			return this.ended ? keep(connection) : close(connection);
 		}
 
 	}

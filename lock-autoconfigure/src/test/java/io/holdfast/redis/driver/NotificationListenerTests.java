@@ -8,6 +8,7 @@ import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.Slow;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnectionImpl;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -26,8 +27,7 @@ class NotificationListenerTests {
 
 	private static final long PATIENCE_MILLIS = 10_000;
 
-	@SuppressWarnings("unchecked")
-	private final StatefulRedisPubSubConnection<byte[], byte[]> connection = mock(StatefulRedisPubSubConnection.class);
+	private final StatefulRedisPubSubConnectionImpl<byte[], byte[]> connection = mock();
 
 	private final CompletableFuture<Boolean> connecting = new CompletableFuture<>();
 
@@ -62,7 +62,7 @@ class NotificationListenerTests {
 		await().until(() -> closer.getState() == Thread.State.WAITING || !closer.isAlive());
 		this.connected.countDown();
 		closer.join();
-		verify(this.connection).close();
+		verify(this.connection).closeAsync();
 		assertThat(this.listener.isListening()).isFalse();
 	}
 
