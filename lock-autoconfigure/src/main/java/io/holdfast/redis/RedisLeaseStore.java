@@ -1,6 +1,5 @@
 package io.holdfast.redis;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -264,8 +263,8 @@ public final class RedisLeaseStore implements LeaseStore {
 		if (this.confirmations == null || answer.isCompletedExceptionally()) {
 			return answer;
 		}
-		String holders = new String(keysOf(resource).all()[0], StandardCharsets.UTF_8);
-		return this.confirmations.confirmed(answer, holders, holder(resource, command.token(), command.permits()));
+		return this.confirmations.confirmed(answer, keysOf(resource),
+				holder(resource, command.token(), command.permits()));
 	}
 
 	/** Return the value of a lock key, or the entry among the holders, for a lease. */

@@ -112,14 +112,14 @@ final class ReplicaConfirmations implements AutoCloseable {
 	/**
 	 * Hold a grant back until its confirmation. Other answers are passed on.
 	 * @param command the ACQUIRE, which is cancelled together with the returned future
-	 * @param key the key with the holders
+	 * @param keys the keys of the lock or semaphore
 	 * @param holder the value or entry of the grant at the key
 	 * @return a future of the command's answer. Fails with an
 	 * {@link StoreCommandException#unconfirmed unconfirmed} failure if a grant is not
 	 * confirmed in time
 	 */
-	CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key, String holder) {
-		Grant grant = new Grant(command, key, holder);
+	CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, RedisKeys keys, String holder) {
+		Grant grant = new Grant(command, keys, holder);
 		command.whenComplete((reply, error) -> {
 			if (error != null) {
 				grant.completeExceptionally(error);
@@ -177,7 +177,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 	private CompletableFuture<Void> confirm(StatefulRedisConnection<byte[], byte[]> open, List<Grant> batch) {
 		long millis = this.replicas.timeout().toMillis();
-		byte[][] keys = RedisKeys.bytes(batch.stream().map((grant) -> grant.key).toArray(String[]::new));
+		byte[][] keys = batch.stream().map((grant) -> grant.keys.all()[0]).toArray(byte[][]::new);
 		byte[][] args = RedisKeys.bytes(batch.stream().flatMap(Grant::args).toArray(String[]::new));
 		RedisAsyncCommands<byte[], byte[]> commands = open.async();
 		// EVAL, not EVALSHA: if the script were unknown to Redis, WAIT would follow no
@@ -239,7 +239,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	private static void fail(List<Grant> batch, Throwable error) {
 		Throwable reason = (error.getCause() instanceof TimeoutException) ? StoreCommandException
 			.unconfirmed("Redis granted it, but did not say in time how many of its replicas have that") : error;
-		batch.forEach((grant) -> grant.completeExceptionally(RedisFailures.of(reason, grant.key)));
+		batch.forEach((grant) -> grant.completeExceptionally(RedisFailures.of(reason, grant.keys.name())));
 	}
 
 	@Override
@@ -269,15 +269,15 @@ final class ReplicaConfirmations implements AutoCloseable {
 
 		private final CompletableFuture<AcquireReply> command;
 
-		private final String key;
+		private final RedisKeys keys;
 
 		private final String holder;
 
 		private @Nullable Granted reply;
 
-		Grant(CompletableFuture<AcquireReply> command, String key, String holder) {
+		Grant(CompletableFuture<AcquireReply> command, RedisKeys keys, String holder) {
 			this.command = command;
-			this.key = key;
+			this.keys = keys;
 			this.holder = holder;
 		}
 

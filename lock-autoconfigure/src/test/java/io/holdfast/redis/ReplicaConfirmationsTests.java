@@ -15,8 +15,12 @@ import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
+import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.engine.store.StoreCommandException;
+import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.Script;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
@@ -64,8 +68,14 @@ class ReplicaConfirmationsTests {
 		return connection.connection;
 	}
 
+	private CompletableFuture<AcquireReply> confirmed(CompletableFuture<AcquireReply> command, String key,
+			String holder) {
+		RedisKeys keys = RedisKeys.of(new Resource(Kind.LOCK, key), TestOptions.defaults(), false);
+		return this.confirmations.confirmed(command, keys, holder);
+	}
+
 	private CompletableFuture<AcquireReply> granted(String key) {
-		return this.confirmations.confirmed(CompletableFuture.completedFuture(GRANTED), key, "token-" + key);
+		return confirmed(CompletableFuture.completedFuture(GRANTED), key, "token-" + key);
 	}
 
 	private Sent sent() throws InterruptedException {
@@ -89,14 +99,13 @@ class ReplicaConfirmationsTests {
 	void aGrantIsHeldBackUntilEnoughReplicasHaveIt() throws Exception {
 		CompletableFuture<AcquireReply> lock = granted("a");
 		Sent first = sent();
-		assertThat(first.text()).isEqualTo("a: token-a 30000");
+		assertThat(first.text()).isEqualTo("lock:a: token-a 30000");
 		assertThat(lock).isNotDone();
 		first.answer(2, true);
 		assertThat(lock).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
-		CompletableFuture<AcquireReply> permits = this.confirmations
-			.confirmed(CompletableFuture.completedFuture(GRANTED), "p", "token:3");
+		CompletableFuture<AcquireReply> permits = confirmed(CompletableFuture.completedFuture(GRANTED), "p", "token:3");
 		Sent second = sent();
-		assertThat(second.text()).isEqualTo("p: token:3 30000");
+		assertThat(second.text()).isEqualTo("lock:p: token:3 30000");
 		second.answer(3, true);
 		assertThat(permits).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
 		assertThat(this.connections).hasSize(1);
@@ -105,11 +114,9 @@ class ReplicaConfirmationsTests {
 	@Test
 	void otherAnswersPassAtOnce() {
 		Busy busy = new Busy(100, 7, false, null, 0, 0);
-		assertThat(this.confirmations.confirmed(CompletableFuture.completedFuture(busy), "a", "t"))
-			.isCompletedWithValue(busy);
+		assertThat(confirmed(CompletableFuture.completedFuture(busy), "a", "t")).isCompletedWithValue(busy);
 		StoreCommandException failure = new StoreCommandException("no", false, null);
-		assertThat(this.confirmations.confirmed(CompletableFuture.failedFuture(failure), "a", "t"))
-			.isCompletedExceptionally();
+		assertThat(confirmed(CompletableFuture.failedFuture(failure), "a", "t")).isCompletedExceptionally();
 		assertThat(this.connections).isEmpty();
 	}
 
@@ -152,7 +159,7 @@ class ReplicaConfirmationsTests {
 		CompletableFuture<AcquireReply> first = granted("a");
 		Sent one = sent();
 		CompletableFuture<AcquireReply> command = new CompletableFuture<>();
-		CompletableFuture<AcquireReply> unanswered = this.confirmations.confirmed(command, "b", "t");
+		CompletableFuture<AcquireReply> unanswered = confirmed(command, "b", "t");
 		unanswered.cancel(true);
 		assertThat(command).isCancelled();
 		granted("c").cancel(true);
@@ -160,7 +167,7 @@ class ReplicaConfirmationsTests {
 		one.answer(2, true);
 		assertThat(first).succeedsWithin(PATIENCE);
 		Sent two = sent();
-		assertThat(two.text()).isEqualTo("d: token-d 30000");
+		assertThat(two.text()).isEqualTo("lock:d: token-d 30000");
 		two.answer(2, true);
 		assertThat(last).succeedsWithin(PATIENCE);
 	}
