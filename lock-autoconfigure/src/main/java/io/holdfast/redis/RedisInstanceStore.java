@@ -189,9 +189,7 @@ final class RedisInstanceStore implements InstanceStore {
 
 	@Override
 	public CompletableFuture<@Nullable Void> answer(String report, String text) {
-		return ID.matcher(report).matches()
-				? execute(Script.FLEET_ANSWER, reportKey(report), (reply) -> null, text, REPORT_LIFE_MILLIS)
-				: CompletableFuture.completedFuture(null);
+		return execute(Script.FLEET_ANSWER, reportKey(report), (reply) -> null, text, REPORT_LIFE_MILLIS);
 	}
 
 	@Override

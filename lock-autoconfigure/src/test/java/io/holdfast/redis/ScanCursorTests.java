@@ -47,12 +47,4 @@ class ScanCursorTests {
 		assertThat(ClusterSlotHashUtil.calculateSlot(ClusterMasters.keyAt(slot, "lock:"))).isEqualTo(slot);
 	}
 
-	@ParameterizedTest
-	@ValueSource(ints = { -1, 16_384, 99_999 })
-	@DisplayName("no key is looked for in a slot that there is none of")
-	void refusesSlots(int slot) {
-		assertThatIllegalArgumentException().isThrownBy(() -> ClusterMasters.keyAt(slot, "lock:"))
-			.withMessageContaining("which is not from 0 to 16383");
-	}
-
 }

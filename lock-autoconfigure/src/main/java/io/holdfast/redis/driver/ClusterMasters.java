@@ -97,18 +97,14 @@ public final class ClusterMasters {
 
 	/**
 	 * Return a key in a slot. Nothing is ever stored at this key.
-	 * @param slot the slot
+	 * @param slot a slot from 0 to {@link #LAST_SLOT}
 	 * @param prefix the prefix of the key, for the rights of the user. If the prefix has
 	 * a hash tag, the key is in the slot of the hash tag
 	 * @return the key
-	 * @throws IllegalArgumentException if the slot does not exist
 	 */
 	public static String keyAt(int slot, String prefix) {
 		if (RedisKeys.hasHashTag(prefix)) {
 			return prefix;
-		}
-		if (slot < 0 || slot > LAST_SLOT) {
-			throw new IllegalArgumentException("The slot is " + slot + ", which is not from 0 to " + LAST_SLOT);
 		}
 		// About 16,000 tries, which take a few milliseconds.
 		return IntStream.iterate(0, (i) -> i + 1)
