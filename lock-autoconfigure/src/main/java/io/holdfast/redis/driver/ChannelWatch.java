@@ -65,7 +65,7 @@ class ChannelWatch {
 
 	private String channel = "";
 
-	private byte[][] pingKeys;
+	private final byte[][] pingKeys;
 
 	private volatile boolean listening;
 
@@ -99,11 +99,6 @@ class ChannelWatch {
 		this.listener = listener;
 		this.sharded = sharded;
 		this.pingKeys = pingKeys;
-	}
-
-	/** Set the key of further pings. */
-	void setPingKey(byte[] key) {
-		this.pingKeys = new byte[][] { key };
 	}
 
 	/**

@@ -32,12 +32,6 @@ public final class ShardedChannels {
 
 	private static final Log logger = LogFactory.getLog(ShardedChannels.class);
 
-	/**
-	 * Number of consecutive refreshes for a missing channel, after which refreshes become
-	 * rarer.
-	 */
-	private static final int FREQUENT_REFRESHES = 24;
-
 	/** Key of pings to the own channel. Nothing is stored at this key. */
 	private static final String PING_KEY = "holdfast-ping";
 
@@ -54,9 +48,6 @@ public final class ShardedChannels {
 	private volatile @Nullable StoreScripts[] scripts = new StoreScripts[0];
 
 	private boolean refusalLogged;
-
-	/** Number of consecutive updates with a missing channel. */
-	private int misses;
 
 	/** Create the channels, for use after the start of the instance. */
 	public ShardedChannels(ClusterMasters masters, RedisStoreOptions options) {
@@ -101,9 +92,9 @@ public final class ShardedChannels {
 			if (!master.hasSlot(channelSlot) || !master.hasSlot(keySlot)) {
 				continue;
 			}
-			if (known != null && known.isAt(master, channelSlot)) {
+			if (known != null && known.isAt(master, channelSlot, keySlot)) {
 				before.remove(master.getNodeId());
-				known.update(master, keySlot);
+				known.master = master;
 			}
 			else {
 				String name = ClusterMasters.keyAt(channelSlot, channel + ":");
@@ -117,9 +108,7 @@ public final class ShardedChannels {
 			listener.inBackground(shard.stop());
 		});
 		publish();
-		boolean missing = this.shards.values().stream().anyMatch((shard) -> !shard.isListening() && !shard.refused);
-		this.misses = missing ? this.misses + 1 : 0;
-		if (missing && (this.misses <= FREQUENT_REFRESHES || this.misses % FREQUENT_REFRESHES == 0)) {
+		if (this.shards.values().stream().anyMatch((shard) -> !shard.isListening() && !shard.refused)) {
 			// The slot may have moved, or the master may be gone, without the driver
 			// knowing.
 			this.masters.refresh();
@@ -162,13 +151,13 @@ public final class ShardedChannels {
 	/** Channel at one master. */
 	private final class Shard extends ChannelWatch {
 
-		private final int slot;
+		private final int channelSlot;
+
+		private final int keySlot;
 
 		private final StoreScripts scripts;
 
 		private RedisClusterNode master;
-
-		private int keySlot;
 
 		private boolean refused;
 
@@ -176,24 +165,17 @@ public final class ShardedChannels {
 		 * Create the channel.
 		 * @param suffix the suffix of the channels in the slot
 		 */
-		Shard(RedisClusterNode master, int slot, int keySlot, String suffix, NotificationListener listener) {
+		Shard(RedisClusterNode master, int channelSlot, int keySlot, String suffix, NotificationListener listener) {
 			super(listener, true, keyAt(keySlot));
 			this.master = master;
-			this.slot = slot;
+			this.channelSlot = channelSlot;
 			this.keySlot = keySlot;
 			this.scripts = StoreScripts.of(ShardedChannels.this.options, true, suffix);
 		}
 
-		boolean isAt(RedisClusterNode now, int nowSlot) {
-			return this.slot == nowSlot && this.master.getUri().equals(now.getUri());
-		}
-
-		void update(RedisClusterNode now, int nowKeySlot) {
-			this.master = now;
-			if (this.keySlot != nowKeySlot) {
-				this.keySlot = nowKeySlot;
-				setPingKey(keyAt(nowKeySlot));
-			}
+		boolean isAt(RedisClusterNode now, int nowChannelSlot, int nowKeySlot) {
+			return this.channelSlot == nowChannelSlot && this.keySlot == nowKeySlot
+					&& this.master.getUri().equals(now.getUri());
 		}
 
 		@Override
