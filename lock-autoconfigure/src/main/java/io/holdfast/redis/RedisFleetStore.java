@@ -22,9 +22,7 @@ final class RedisFleetStore implements FleetStore {
 	/** Maximum number of keys that a script scans while other clients wait. */
 	private static final int KEYS_PER_STEP = 2_000;
 
-	private static final List<Integer> ONE_NODE = List.of(0);
-
-	/** Companions that are traces of a resource. */
+	/** Traces of a resource, by the endings of companions. */
 	private static final Map<String, Trace> TRACES = Map.of(RedisKeys.HOLDERS, Trace.HOLDERS, RedisKeys.LIMIT,
 			Trace.LIMIT, RedisKeys.QUEUE, Trace.QUEUE);
 
@@ -45,9 +43,9 @@ final class RedisFleetStore implements FleetStore {
 	public CompletableFuture<Page> scan(Kind kind, @Nullable String cursor, int wanted) {
 		ScanCursor from = (cursor != null)
 				? ScanCursor.of(cursor, (this.masters != null) ? ClusterMasters.LAST_SLOT : 0) : null;
-		String prefix = prefix(kind);
+		String prefix = this.options.prefix(kind);
 		CompletableFuture<List<Integer>> slots = (this.masters != null) ? this.masters.firstSlots(prefix)
-				: CompletableFuture.completedFuture(ONE_NODE);
+				: CompletableFuture.completedFuture(List.of(0));
 		return slots.thenCompose((first) -> scan(kind, prefix,
 				(from != null) ? from : new ScanCursor(first.get(0), ScanCursor.END), first, wanted));
 	}
@@ -67,10 +65,6 @@ final class RedisFleetStore implements FleetStore {
 				});
 	}
 
-	private String prefix(Kind kind) {
-		return (kind == Kind.SEMAPHORE) ? this.options.semaphorePrefix() : this.options.lockPrefix();
-	}
-
 	/**
 	 * Return the pattern for SCAN. Companions may begin with a brace, before the prefix.
 	 * @return a pattern that matches all keys of the kind, and possibly further keys
@@ -84,21 +78,20 @@ final class RedisFleetStore implements FleetStore {
 	 * @return the find, or {@code null} if the key is no trace of a resource of this kind
 	 */
 	private @Nullable Find find(Kind kind, String stored) {
-		if (kind == Kind.LOCK && !RedisKeys.isCompanion(stored)) {
-			return find(kind, stored, Trace.HOLDERS);
+		String ending = RedisKeys.ending(stored);
+		if (ending == null) {
+			return (kind == Kind.LOCK) ? find(kind, stored, Trace.HOLDERS) : null;
 		}
-		String companion = stored.substring(Math.max(0, stored.lastIndexOf(':')));
-		Trace trace = TRACES.get(companion);
-		// A lock has no companion with holders or a limit.
+		Trace trace = TRACES.get(ending);
 		if (trace == null || kind == Kind.LOCK && trace != Trace.QUEUE) {
+			// A lock has no companion with holders or a limit.
 			return null;
 		}
-		String name = RedisKeys.keyOfCompanion(stored, companion);
-		return (name != null) ? find(kind, name, trace) : null;
+		return find(kind, RedisKeys.keyOf(stored, ending), trace);
 	}
 
 	private @Nullable Find find(Kind kind, String name, Trace trace) {
-		String prefix = prefix(kind);
+		String prefix = this.options.prefix(kind);
 		if (!name.startsWith(prefix)) {
 			return null;
 		}

@@ -119,26 +119,22 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	}
 
 	/**
-	 * Return whether a stored key is a companion. User's keys with a hash tag and the
-	 * ending of a companion are refused.
+	 * Return the ending of a companion. User's keys with a hash tag and the ending of a
+	 * companion are refused.
 	 * @param stored a key in Redis
-	 * @return whether the key is a companion
+	 * @return the ending, or {@code null} if the key is no companion
 	 */
-	public static boolean isCompanion(String stored) {
-		return hasHashTag(stored) && COMPANIONS.stream().anyMatch(stored::endsWith);
+	public static @Nullable String ending(String stored) {
+		return hasHashTag(stored) ? COMPANIONS.stream().filter(stored::endsWith).findFirst().orElse(null) : null;
 	}
 
 	/**
 	 * Return the key of a companion: the reverse of {@link #companionPrefix}.
-	 * @param stored a key in Redis
-	 * @param companion the ending of the companion
-	 * @return the key, or {@code null} if the stored key is no such companion
+	 * @param companion a companion in Redis
+	 * @param ending the {@link #ending} of the companion
 	 */
-	public static @Nullable String keyOfCompanion(String stored, String companion) {
-		if (!stored.endsWith(companion) || !hasHashTag(stored)) {
-			return null;
-		}
-		String prefix = stored.substring(0, stored.length() - companion.length());
+	public static String keyOf(String companion, String ending) {
+		String prefix = companion.substring(0, companion.length() - ending.length());
 		boolean isTag = prefix.startsWith("{") && prefix.endsWith("}");
 		String inside = isTag ? prefix.substring(1, prefix.length() - 1) : prefix;
 		// The companions of a key with a hash tag have no additional braces.

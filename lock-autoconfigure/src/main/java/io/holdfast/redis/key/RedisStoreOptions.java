@@ -67,10 +67,9 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	 */
 	public void check(Resource resource) {
 		boolean semaphore = resource.kind() == Kind.SEMAPHORE;
-		String prefix = semaphore ? this.semaphorePrefix : this.lockPrefix;
-		String other = semaphore ? this.lockPrefix : this.semaphorePrefix;
+		String other = prefix(semaphore ? Kind.LOCK : Kind.SEMAPHORE);
 		String key = keyOf(resource);
-		if (other.startsWith(prefix) && key.startsWith(other)) {
+		if (other.startsWith(prefix(resource.kind())) && key.startsWith(other)) {
 			throw new StoreCommandException("The key '" + key + "' begins with '" + other + "', as those of "
 					+ (semaphore ? "locks" : "semaphores")
 					+ " do: use another key, or prefixes of which none begins with the other", false, null);
@@ -90,7 +89,12 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 	 * @return the user's key with its prefix
 	 */
 	public String keyOf(Resource resource) {
-		return ((resource.kind() == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix) + resource.key();
+		return prefix(resource.kind()) + resource.key();
+	}
+
+	/** Return the prefix of the keys of a kind. */
+	public String prefix(Kind kind) {
+		return (kind == Kind.SEMAPHORE) ? this.semaphorePrefix : this.lockPrefix;
 	}
 
 	/**
