@@ -1,12 +1,8 @@
 package io.holdfast.redis;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -85,18 +81,8 @@ final class RedisInstanceStore implements InstanceStore {
 		this.options = options;
 		this.executor = executor;
 		this.cluster = cluster;
-		this.prefixDigest = digest(
-				options.lockPrefix() + SEPARATOR + options.semaphorePrefix() + SEPARATOR + options.channelPrefix());
-	}
-
-	private static String digest(String text) {
-		try {
-			byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-			return HexFormat.of().formatHex(digest, 0, 8);
-		}
-		catch (NoSuchAlgorithmException ex) {
-			throw new IllegalStateException(ex);
-		}
+		this.prefixDigest = Tokens.digest(
+				options.lockPrefix() + SEPARATOR + options.semaphorePrefix() + SEPARATOR + options.channelPrefix(), 8);
 	}
 
 	@Override

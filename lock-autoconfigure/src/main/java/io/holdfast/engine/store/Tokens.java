@@ -59,9 +59,14 @@ public final class Tokens {
 	 * guessing tokens and releasing leases.
 	 */
 	public static String shown(String instanceId) {
+		return digest(instanceId, SHOWN_BYTES);
+	}
+
+	/** Return the first bytes of the SHA-256 of a text, as hexadecimal digits. */
+	public static String digest(String text, int bytes) {
 		try {
-			byte[] digest = MessageDigest.getInstance("SHA-256").digest(instanceId.getBytes(StandardCharsets.US_ASCII));
-			return HexFormat.of().formatHex(digest, 0, SHOWN_BYTES);
+			byte[] digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+			return HexFormat.of().formatHex(digest, 0, bytes);
 		}
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException(ex);
