@@ -29,7 +29,6 @@ import io.lettuce.core.masterreplica.StatefulRedisMasterReplicaConnection;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.data.redis.connection.RedisConnection;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -53,7 +52,7 @@ final class RedisDiagnostics {
 	private static final String NO_RIGHT_TO_WATCH = "Redis does not give the application's user rights that are needed"
 			+ " to watch the fleet (locks and semaphores work without them): ";
 
-	private final RedisConnectionFactory connections;
+	private final LettuceConnectionFactory connections;
 
 	private final ScriptExecutor executor;
 
@@ -64,7 +63,7 @@ final class RedisDiagnostics {
 	private final List<StoreDiagnostic> findings = new ArrayList<>();
 
 	/** Create a check of the servers of a store. */
-	RedisDiagnostics(RedisConnectionFactory connections, ScriptExecutor executor, RedisStoreOptions options) {
+	RedisDiagnostics(LettuceConnectionFactory connections, ScriptExecutor executor, RedisStoreOptions options) {
 		this.connections = connections;
 		this.executor = executor;
 		this.options = options;
@@ -132,12 +131,12 @@ final class RedisDiagnostics {
 	 * configuration mentions no replicas.
 	 */
 	private @Nullable String reasonForReplicas(RedisConnection connection) {
-		if (this.connections instanceof LettuceConnectionFactory lettuce && lettuce.isRedisSentinelAware()) {
+		if (this.connections.isRedisSentinelAware()) {
 			return "Sentinel is configured";
 		}
-		return (connection.getNativeConnection() instanceof AbstractRedisAsyncCommands<?, ?> commands
-				&& commands.getConnection() instanceof StatefulRedisMasterReplicaConnection<?, ?>)
-						? "replicas are configured" : null;
+		AbstractRedisAsyncCommands<?, ?> commands = (AbstractRedisAsyncCommands<?, ?>) connection.getNativeConnection();
+		return (commands.getConnection() instanceof StatefulRedisMasterReplicaConnection) ? "replicas are configured"
+				: null;
 	}
 
 	private void judgeMemory(String server, Properties info) {

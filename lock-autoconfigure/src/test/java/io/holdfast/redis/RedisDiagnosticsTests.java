@@ -107,7 +107,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	@Test
 	@DisplayName("The examination of a store that is closed fails, and finds no lack of rights")
 	void closed() {
-		RedisConnectionFactory factory = this.redis.connectionFactory();
+		LettuceConnectionFactory factory = this.redis.connectionFactory();
 		ScriptExecutor executor = new ScriptExecutor(factory, () -> {
 		}, new DaemonThreads());
 		executor.close(() -> {

@@ -26,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.data.redis.connection.RedisConnection;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
@@ -59,7 +58,7 @@ public final class ScriptExecutor {
 	/** Minimum size of the backlog for the removal of ended calls. */
 	private static final int MIN_CLEANED = 1024;
 
-	private final RedisConnectionFactory factory;
+	private final LettuceConnectionFactory factory;
 
 	private final Runnable refresh;
 
@@ -136,11 +135,11 @@ public final class ScriptExecutor {
 	 * @param refresh the refresh of the driver's view of a cluster
 	 * @param threads the factory of the threads that connect
 	 */
-	public ScriptExecutor(RedisConnectionFactory factory, Runnable refresh, DaemonThreads threads) {
+	public ScriptExecutor(LettuceConnectionFactory factory, Runnable refresh, DaemonThreads threads) {
 		this.factory = factory;
 		this.refresh = refresh;
 		this.threads = threads;
-		this.cluster = Drivers.isCluster(factory);
+		this.cluster = factory.isClusterAware();
 	}
 
 	/** Return the factory of the store's threads. */
@@ -215,8 +214,8 @@ public final class ScriptExecutor {
 				|| !this.demoted.onRefused(reason, System.nanoTime())) {
 			return;
 		}
-		if (this.masterReplica && this.factory instanceof LettuceConnectionFactory lettuce) {
-			this.threads.start(lettuce::resetConnection, "holdfast-redis-connect");
+		if (this.masterReplica) {
+			this.threads.start(this.factory::resetConnection, "holdfast-redis-connect");
 		}
 		else {
 			open.async().quit();

@@ -12,7 +12,7 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnectionImpl;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -34,7 +34,7 @@ class NotificationListenerTests {
 	private final CountDownLatch connected = new CountDownLatch(1);
 
 	private final NotificationListener listener = new NotificationListener(this::connect,
-			new ScriptExecutor(mock(RedisConnectionFactory.class), () -> {
+			new ScriptExecutor(mock(LettuceConnectionFactory.class), () -> {
 			}, new DaemonThreads()), TestOptions.defaults(), null, NotificationListener.PING_MILLIS);
 
 	private StatefulRedisPubSubConnection<byte[], byte[]> connect() {
