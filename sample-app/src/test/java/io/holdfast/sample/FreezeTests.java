@@ -7,8 +7,6 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
-import io.holdfast.sample.Instances.Instance;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -22,24 +20,11 @@ import static org.awaitility.Awaitility.await;
 /**
  * A holder that freezes, and writers at two instances.
  */
-class FreezeTests {
-
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
+class FreezeTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		instances = new Instances();
-		first = instances.start();
-		second = instances.start();
-	}
-
-	@AfterAll
-	static void stop() {
-		instances.close();
+		startTwo();
 	}
 
 	@Test

@@ -9,7 +9,6 @@ import io.holdfast.LockService;
 import io.holdfast.sample.Instances.Instance;
 import io.holdfast.sample.QuotesResult.Limit;
 import io.holdfast.sample.QuotesResult.Round;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -25,30 +24,17 @@ import static org.awaitility.Awaitility.await;
 /**
  * Calls of the carrier, from two instances.
  */
-class QuotesTests {
+class QuotesTests extends TwoInstancesTestCase {
 
 	private static final int CONFIGURED = 3;
 
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
-
 	@BeforeAll
 	static void start() {
-		instances = new Instances();
 		// So long that calls without a permit do meet, and that some rounds last longer
 		// than any one command of Redis may.
 		String[] properties = { "--shop.quote-time=100ms", "--shop.quote-limit=" + CONFIGURED,
 				"--spring.data.redis.timeout=2s" };
-		first = instances.start(properties);
-		second = instances.start(properties);
-	}
-
-	@AfterAll
-	static void stop() {
-		instances.close();
+		startTwo(properties);
 	}
 
 	@AfterEach

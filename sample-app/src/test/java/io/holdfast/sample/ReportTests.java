@@ -8,7 +8,6 @@ import java.util.Set;
 
 import io.holdfast.sample.Instances.Instance;
 import io.holdfast.sample.Reports.Report;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -23,24 +22,11 @@ import static org.awaitility.Awaitility.await;
 /**
  * A scheduled job of two instances.
  */
-class ReportTests {
-
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
+class ReportTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		instances = new Instances();
-		first = instances.start("--shop.report-cron=*/2 * * * * *");
-		second = instances.start("--shop.report-cron=*/2 * * * * *");
-	}
-
-	@AfterAll
-	static void stop() {
-		instances.close();
+		startTwo("--shop.report-cron=*/2 * * * * *");
 	}
 
 	@Test

@@ -4,10 +4,8 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
-import io.holdfast.sample.Instances.Instance;
 import io.holdfast.sample.Outcome.Waits;
 import io.holdfast.sample.RushResult.Round;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -20,25 +18,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Rushes for a product that is not in the cache, over two instances.
  */
-class RushTests {
-
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
+class RushTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		instances = new Instances();
 		// So long that readers without a lock do meet.
-		first = instances.start("--shop.load-time=200ms");
-		second = instances.start("--shop.load-time=200ms");
-	}
-
-	@AfterAll
-	static void stop() {
-		instances.close();
+		startTwo("--shop.load-time=200ms");
 	}
 
 	@Test

@@ -2,11 +2,9 @@ package io.holdfast.sample;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
-import io.holdfast.sample.Instances.Instance;
 import io.holdfast.sample.Outcome.Waits;
 import io.holdfast.sample.SaleResult.Round;
 import io.holdfast.sample.Sales.Stock;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -19,25 +17,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Sales over two instances.
  */
-class SaleTests {
-
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
+class SaleTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		instances = new Instances();
 		// So long that buyers without a lock do meet.
-		first = instances.start("--shop.think-time=5ms");
-		second = instances.start("--shop.think-time=5ms");
-	}
-
-	@AfterAll
-	static void stop() {
-		instances.close();
+		startTwo("--shop.think-time=5ms");
 	}
 
 	@Test

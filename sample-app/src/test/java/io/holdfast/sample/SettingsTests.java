@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.Map;
 
 import io.holdfast.sample.Instances.Instance;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -20,24 +19,11 @@ import static org.awaitility.Awaitility.await;
 /**
  * Two people want to edit the settings, at two instances.
  */
-class SettingsTests {
-
-	private static Instances instances;
-
-	private static Instance first;
-
-	private static Instance second;
+class SettingsTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		instances = new Instances();
-		first = instances.start();
-		second = instances.start();
-	}
-
-	@AfterAll
-	static void stop() {
-		instances.close();
+		startTwo();
 	}
 
 	@AfterEach
