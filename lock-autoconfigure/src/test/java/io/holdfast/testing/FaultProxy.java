@@ -101,11 +101,6 @@ public final class FaultProxy implements AutoCloseable {
 		become(new Fault(Kind.BLACK_HOLE, Duration.ZERO, ""));
 	}
 
-	/** Do as {@link #swallowRepliesThenFin(String)}, for any request. */
-	public void swallowRepliesThenFin() {
-		swallowRepliesThenFin("");
-	}
-
 	/**
 	 * Forward the next request that contains a text, so that the server executes the
 	 * request, but swallow the reply and close the client's connection regularly (FIN).
@@ -114,11 +109,6 @@ public final class FaultProxy implements AutoCloseable {
 	 */
 	public void swallowRepliesThenFin(String request) {
 		become(new Fault(Kind.FIN, Duration.ZERO, request));
-	}
-
-	/** Do as {@link #swallowRepliesThenReset(String)}, for any request. */
-	public void swallowRepliesThenReset() {
-		swallowRepliesThenReset("");
 	}
 
 	/**

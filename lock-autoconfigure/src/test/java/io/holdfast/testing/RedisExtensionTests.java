@@ -13,7 +13,6 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.awaitility.Awaitility.await;
 
 @WithRedis
 class RedisExtensionTests {
@@ -78,30 +77,6 @@ class RedisExtensionTests {
 		try (RedisConnection connection = connections.getConnection()) {
 			assertThat(connection.ping()).isEqualTo("PONG");
 			assertThat(connection.serverCommands().dbSize()).isZero();
-		}
-	}
-
-	@Test
-	@DisplayName("A frozen server answers nothing until it is thawed, and can be stopped while frozen")
-	void freezesServer() {
-		RedisServer server = this.redis.startServer();
-		server.freeze();
-		assertThat(RedisPing.isAnswered(server.host(), server.port())).isFalse();
-		server.thaw();
-		await().until(() -> RedisPing.isAnswered(server.host(), server.port()));
-		server.freeze();
-		server.close();
-		assertThat(RedisPing.isAnswered(server.host(), server.port())).isFalse();
-	}
-
-	@Test
-	@DisplayName("A sentinel is started in the same way")
-	void startsSentinel() {
-		RedisServer sentinel = this.redis.startServer("--sentinel");
-		try (RedisConnection connection = this.redis.connectionFactory(sentinel.host(), sentinel.port())
-			.getConnection()) {
-			// The name is server_mode in Valkey.
-			assertThat(connection.serverCommands().info("server").toString()).contains("_mode=sentinel");
 		}
 	}
 
