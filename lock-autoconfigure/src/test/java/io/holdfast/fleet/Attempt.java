@@ -7,7 +7,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-import io.holdfast.Lease;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
@@ -16,43 +15,52 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 
 /**
- * A call of acquire on a thread of its own.
+ * Call on a separate thread, often of acquire.
  *
- * @param <L> the kind of lease that it is for
+ * @param <T> the type of the result
  */
-final class Attempt<L extends Lease> {
+final class Attempt<T> {
 
-	/** While this whole JVM stands still, only one of these goes by. */
+	/** Part of a wait. A pause of this whole JVM counts as a single part. */
 	private static final Duration PART = Duration.ofMillis(50);
 
-	private final CompletableFuture<L> result = new CompletableFuture<>();
+	private final CompletableFuture<T> result = new CompletableFuture<>();
 
 	private final Thread thread;
 
 	private volatile long endedAt;
 
-	private Attempt(String key, Callable<L> acquire) {
+	private Attempt(Callable<T> call) {
 		this.thread = new Thread(() -> {
 			try {
-				L lease = acquire.call();
+				T value = call.call();
 				this.endedAt = System.nanoTime();
-				this.result.complete(lease);
+				this.result.complete(value);
 			}
 			catch (Throwable ex) {
 				this.endedAt = System.nanoTime();
 				this.result.completeExceptionally(ex);
 			}
-		}, "attempt at " + key);
+		}, "attempt");
 		this.thread.setDaemon(true);
 		this.thread.start();
 	}
 
+	static <T> Attempt<T> start(Callable<T> call) {
+		return new Attempt<>(call);
+	}
+
 	static Attempt<LockLease> start(LockService locks, LockRequest request) {
-		return new Attempt<>(request.key(), () -> locks.acquire(request));
+		return start(() -> locks.acquire(request));
 	}
 
 	static Attempt<PermitLease> start(SemaphoreService semaphores, SemaphoreRequest request) {
-		return new Attempt<>(request.key(), () -> semaphores.acquire(request));
+		return start(() -> semaphores.acquire(request));
+	}
+
+	/** Call on another thread, and wait for the result. */
+	static <T> T onAnotherThread(Callable<T> call) {
+		return start(call).get();
 	}
 
 	void interrupt() {
@@ -63,61 +71,53 @@ final class Attempt<L extends Lease> {
 		return this.result.isDone();
 	}
 
-	/** Wait for the lease. */
-	L lease() {
-		return lease(Fleet.PATIENCE);
+	/** Wait for the result, or throw the failure. */
+	T get() {
+		return get(Fleet.PATIENCE);
 	}
 
-	/** Wait for the lease, for so long. */
-	L lease(Duration timeout) {
-		return get(timeout);
+	/** Wait for the result for some time, or throw the failure. */
+	T get(Duration timeout) {
+		try {
+			return await(timeout);
+		}
+		catch (ExecutionException ex) {
+			if (ex.getCause() instanceof RuntimeException cause) {
+				throw cause;
+			}
+			throw new AssertionError(ex.getCause());
+		}
 	}
 
 	/** Wait for the failure. */
 	Throwable failure() {
 		try {
-			L lease = get(Fleet.PATIENCE);
-			throw new AssertionError("It was granted: " + lease);
+			throw new AssertionError("The result is no failure: " + await(Fleet.PATIENCE));
 		}
-		catch (FailedException ex) {
+		catch (ExecutionException ex) {
 			return ex.getCause();
 		}
 	}
 
-	/** When it ended, by {@link System#nanoTime()}. */
+	/** Return the time of the end, by {@link System#nanoTime()}. */
 	long endedAt() {
 		return this.endedAt;
 	}
 
-	private L get(Duration timeout) {
-		try {
-			for (long parts = timeout.dividedBy(PART); parts > 0; parts--) {
-				try {
-					return this.result.get(PART.toNanos(), TimeUnit.NANOSECONDS);
-				}
-				catch (TimeoutException ex) {
-					// To be waited for again.
-				}
+	private T await(Duration timeout) throws ExecutionException {
+		for (long parts = timeout.dividedBy(PART); parts > 0; parts--) {
+			try {
+				return this.result.get(PART.toNanos(), TimeUnit.NANOSECONDS);
 			}
-			throw new AssertionError(this.thread.getName() + " has not ended within " + timeout);
+			catch (TimeoutException ex) {
+				// Next part.
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+				throw new AssertionError(ex);
+			}
 		}
-		catch (ExecutionException ex) {
-			throw new FailedException(ex.getCause());
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-			throw new AssertionError(ex);
-		}
-	}
-
-	private static final class FailedException extends RuntimeException {
-
-		private static final long serialVersionUID = 1L;
-
-		FailedException(Throwable cause) {
-			super("The attempt failed", cause);
-		}
-
+		throw new AssertionError("Not ended within " + timeout);
 	}
 
 }

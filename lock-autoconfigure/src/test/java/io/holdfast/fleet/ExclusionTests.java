@@ -99,7 +99,7 @@ class ExclusionTests extends FleetTestCase {
 		Attempt<LockLease> inTime = Attempt.start(other, LockRequest.of("limit").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("limit", 1);
 		lease.release();
-		try (LockLease next = inTime.lease()) {
+		try (LockLease next = inTime.get()) {
 			assertThat(fleet.owner("limit")).isNotEqualTo(token).matches("[0-9a-f]{32}:[0-9]+");
 			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 		}

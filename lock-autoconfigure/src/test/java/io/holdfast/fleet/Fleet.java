@@ -177,11 +177,6 @@ final class Fleet implements AutoCloseable {
 		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
 	}
 
-	/** Where data is kept that a lock protects, apart from what locks leave. */
-	String dataKey(String name) {
-		return Data.key(this.redis.keyPrefix(), name);
-	}
-
 	Data data() {
 		return new Data(template(), this.redis.keyPrefix());
 	}

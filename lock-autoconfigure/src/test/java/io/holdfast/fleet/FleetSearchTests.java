@@ -32,14 +32,12 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -212,20 +210,6 @@ class FleetSearchTests {
 					(each) -> assertThat(each.holders().get(0).thread()).isEqualTo(Thread.currentThread().getName()));
 		assertThat(this.semaphores.semaphores(null, null, "none", null, null, null, null).fleet().semaphores())
 			.isEmpty();
-	}
-
-	@Test
-	@DisplayName("a search that makes no sense is refused with a reason")
-	void refuses() {
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> search(null, null, null, null, 0))
-			.withMessage("The page is 0, but the first one is 1");
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> search(null, null, Duration.ofSeconds(-1), null, null))
-			.withMessageContaining("'heldFor' is PT-1S, which is not from 0 to 36500d");
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.locks("0-0", null, "a", null, null, null, null, null))
-			.withMessageContaining("Give either 'cursor', or 'key', or what to search for");
 	}
 
 	@Test

@@ -53,7 +53,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		holder.kill();
 		long killedAt = System.nanoTime();
 		Duration left = Duration.ofMillis(fleet.ttl("F1"));
-		try (LockLease lease = next.lease()) {
+		try (LockLease lease = next.get()) {
 			assertThat(Duration.ofNanos(next.endedAt() - killedAt)).isBetween(left.minus(CLOCK),
 					left.plus(Fleet.PROMPT));
 			assertThat(lease.fencingToken()).isGreaterThan(fence);
@@ -135,7 +135,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		awaitTtl("renewed again", "F3", lease.toMillis() / 2, lease.toMillis());
 		assertThat(next.isDone()).as("the waiter's turn").isFalse();
 		assertThat(steady.release("F3")).isEqualTo(ReleaseResult.RELEASED);
-		next.lease().release();
+		next.get().release();
 	}
 
 	@Test
@@ -188,14 +188,14 @@ class HolderFaultTests extends WorkerFaultTestCase {
 			contenders.add(Attempt.start(locks, LockRequest.of("S6d").leaseTime(LEASE).waitTime(Fleet.PATIENCE)));
 			fleet.awaitWaiting("S6d", contenders.size());
 		}
-		LockLease winner = whileFrozen(() -> contenders.get(0).lease());
+		LockLease winner = whileFrozen(() -> contenders.get(0).get());
 		assertThat(steady.release("S6d")).isEqualTo(ReleaseResult.LOST);
 		assertThat(winner.isHeld()).isTrue();
 		// A hand-off, if the release made one, would have been made by now.
 		assertThat(first.status("S6d").waiting()).isEqualTo(1);
 		assertThat(contenders.get(1).isDone()).isFalse();
 		assertThat(winner.release()).isEqualTo(ReleaseResult.RELEASED);
-		try (LockLease next = contenders.get(1).lease()) {
+		try (LockLease next = contenders.get(1).get()) {
 			assertThat(next.fencingToken()).isGreaterThan(winner.fencingToken());
 		}
 	}
@@ -210,7 +210,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	 */
 	private static <L extends Lease> L grantedWhileFrozen(String name, Attempt<L> next) {
 		return whileFrozen(() -> {
-			L granted = next.lease();
+			L granted = next.get();
 			steady.askHeld(name);
 			return granted;
 		});

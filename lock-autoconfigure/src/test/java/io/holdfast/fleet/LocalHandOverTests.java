@@ -1,12 +1,10 @@
 package io.holdfast.fleet;
 
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.Lease;
@@ -25,7 +23,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * What instances pass on among their own threads, and what they leave to others.
@@ -35,9 +32,6 @@ class LocalHandOverTests extends FleetTestCase {
 	private static final int COUNT = 5;
 
 	private static final int LIMIT = 3;
-
-	/** How long an instance may pass on at most, in one test. */
-	private static final Duration BRIEF = Duration.ofMillis(1);
 
 	/** So that on a machine of any speed the count is what ends it. */
 	private static final String[] BY_COUNT = properties(COUNT, "10s");
@@ -137,41 +131,6 @@ class LocalHandOverTests extends FleetTestCase {
 		assertThat(Overlaps.assertWithin(notes.holds(), LIMIT)).isEqualTo(LIMIT);
 		assertThat(notes.refusals()).isZero();
 		assertThat(passedOn).as("passed on").hasPositiveValue();
-	}
-
-	@Test
-	@DisplayName("a waiter has a turn, however many come again and again that are not fair")
-	void fairAmongOthers() throws Exception {
-		LockService instance = fleet.start(properties(COUNT, BRIEF.toMillis() + "ms"));
-		SemaphoreService semaphores = fleet.semaphores(instance);
-		SemaphoreRequest one = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
-		AtomicInteger served = new AtomicInteger();
-		AtomicBoolean enough = new AtomicBoolean();
-		Crowd crowd = new Crowd();
-		crowd.add(6, () -> {
-			AtomicBoolean hadOne = new AtomicBoolean();
-			while (!enough.get()) {
-				Lease lease = semaphores.acquire(one.fair(false));
-				served.addAndGet(hadOne.getAndSet(true) ? 0 : 1);
-				await("more than the time of the instance, so that Redis grants nearly all")
-					.pollDelay(BRIEF.multipliedBy(2))
-					.until(lease::isHeld);
-				lease.release();
-			}
-		});
-		crowd.add(1, () -> {
-			try {
-				await().until(() -> fleet.engine(instance).status().waiting() >= 5);
-				for (int i = 0; i < 3; i++) {
-					semaphores.acquire(one).close();
-				}
-				await().atMost(Fleet.PATIENCE).until(() -> served.get() == 6);
-			}
-			finally {
-				enough.set(true);
-			}
-		});
-		crowd.run();
 	}
 
 	@Test

@@ -118,14 +118,14 @@ class LockHolderTests {
 	@DisplayName("A nested lease does not change the note; the next holder of the instance has its own")
 	void nestedNote() throws Exception {
 		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMinutes(1));
-		Call<LockLease> next;
+		Attempt<LockLease> next;
 		try (LockLease lease = this.warehouse.acquire(request.note("inventory"))) {
 			assertThat(lease.isHeld()).isTrue();
 			try (LockLease nested = this.warehouse.acquire(request.note("shelf 7"))) {
 				assertThat(nested.isHeld()).isTrue();
 				assertThat(this.shop.status("stock").note()).isEqualTo("inventory");
 			}
-			next = Call.start(() -> this.warehouse.acquire(request.note("return")));
+			next = Attempt.start(() -> this.warehouse.acquire(request.note("return")));
 			await("the next one").until(() -> this.warehouse.status("stock").waitingInThisInstance() == 1);
 		}
 		try (LockLease lease = next.get()) {
@@ -193,7 +193,7 @@ class LockHolderTests {
 	void sameInstance() throws Exception {
 		try (LockLease lease = this.shop.acquire("stock")) {
 			assertThat(lease.isHeld()).isTrue();
-			LockNotAcquiredException refusal = Call
+			LockNotAcquiredException refusal = Attempt
 				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100))));
 			assertThat(refusal).hasMessageContaining("still held by application 'shop' on ")
 				.hasMessageEndingWith(" (this instance)");

@@ -119,7 +119,7 @@ class LockViewFaultTests {
 	@DisplayName("lock() throws when its instance shuts down, while it waits and afterwards")
 	void shutDown() {
 		LockLease lease = this.other.acquire(KEY);
-		Call<Boolean> call = Call.start(() -> {
+		Attempt<Boolean> call = Attempt.start(() -> {
 			this.lock.lock();
 			return true;
 		});

@@ -91,7 +91,7 @@ class LockViewTests extends FleetTestCase {
 	@DisplayName("S14 another thread of the same instance does not hold it, and has to wait")
 	void belongsToOneThread() throws Exception {
 		this.lock.lock();
-		boolean seen = Call.onAnotherThread(() -> {
+		boolean seen = Attempt.onAnotherThread(() -> {
 			assertThat(this.lock.isHeldByCurrentThread()).isFalse();
 			assertThat(this.lock.getHoldCount()).isZero();
 			assertThat(this.lock.tryLock()).isFalse();
@@ -124,7 +124,7 @@ class LockViewTests extends FleetTestCase {
 	@DisplayName("lock() waits for longer than the default wait time, and is served at the release")
 	void waitsWithoutLimit() throws Exception {
 		this.othersLock.lock();
-		Call<Boolean> call = Call.start(() -> {
+		Attempt<Boolean> call = Attempt.start(() -> {
 			this.lock.lock();
 			this.lock.unlock();
 			return true;
@@ -148,7 +148,7 @@ class LockViewTests extends FleetTestCase {
 	@DisplayName("lock() does not end its wait at an interrupt, and sets the flag again")
 	void lockWaitsThroughInterrupt() throws Exception {
 		this.othersLock.lock();
-		Call<Boolean> call = Call.start(() -> {
+		Attempt<Boolean> call = Attempt.start(() -> {
 			this.lock.lock();
 			boolean interrupted = Thread.interrupted();
 			this.lock.unlock();
@@ -190,13 +190,13 @@ class LockViewTests extends FleetTestCase {
 	@DisplayName("lockInterruptibly() ends its wait at an interrupt, and leaves nothing in the queue")
 	void lockInterruptiblyIsInterrupted() throws Exception {
 		this.othersLock.lock();
-		Call<Boolean> call = Call.start(() -> {
+		Attempt<Boolean> call = Attempt.start(() -> {
 			this.lock.lockInterruptibly();
 			return true;
 		});
 		awaitStillWaiting(call);
 		call.interrupt();
-		assertThatExceptionOfType(InterruptedException.class).isThrownBy(call::get);
+		assertThat(call.failure()).isInstanceOf(InterruptedException.class);
 		fleet.awaitWaiting(this.key, 0);
 		this.othersLock.unlock();
 	}
@@ -207,7 +207,7 @@ class LockViewTests extends FleetTestCase {
 		Thread.currentThread().interrupt();
 		assertThat(this.lock.tryLock()).isTrue();
 		assertThat(Thread.interrupted()).isTrue();
-		boolean kept = Call.onAnotherThread(() -> {
+		boolean kept = Attempt.onAnotherThread(() -> {
 			Thread.currentThread().interrupt();
 			assertThat(this.lock.tryLock()).isFalse();
 			return Thread.interrupted();
@@ -231,10 +231,10 @@ class LockViewTests extends FleetTestCase {
 	@DisplayName("tryLock(time) ends its wait at an interrupt, and leaves nothing in the queue")
 	void timedTryLockIsInterrupted() {
 		this.othersLock.lock();
-		Call<Boolean> call = Call.start(() -> this.lock.tryLock(20, TimeUnit.SECONDS));
+		Attempt<Boolean> call = Attempt.start(() -> this.lock.tryLock(20, TimeUnit.SECONDS));
 		fleet.awaitWaiting(this.key, 1);
 		call.interrupt();
-		assertThatExceptionOfType(InterruptedException.class).isThrownBy(call::get);
+		assertThat(call.failure()).isInstanceOf(InterruptedException.class);
 		fleet.awaitWaiting(this.key, 0);
 		this.othersLock.unlock();
 	}
@@ -248,7 +248,7 @@ class LockViewTests extends FleetTestCase {
 		assertThat(this.lock.tryLock(300, TimeUnit.MILLISECONDS)).isFalse();
 		assertThat(Duration.ofNanos(System.nanoTime() - from)).isBetween(time, time.plus(Fleet.PROMPT));
 		fleet.awaitWaiting(this.key, 0);
-		Call<Boolean> call = Call.start(() -> {
+		Attempt<Boolean> call = Attempt.start(() -> {
 			boolean locked = this.lock.tryLock(20, TimeUnit.SECONDS);
 			this.lock.unlock();
 			return locked;
@@ -284,7 +284,7 @@ class LockViewTests extends FleetTestCase {
 	void unlockIsForHolders() throws Exception {
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(this.lock::unlock);
 		this.lock.lock();
-		Call<Boolean> call = Call.start(() -> {
+		Attempt<Boolean> call = Attempt.start(() -> {
 			this.lock.unlock();
 			return true;
 		});
@@ -310,7 +310,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	/** For several times the default wait time. */
-	private void awaitStillWaiting(Call<?> call) {
+	private void awaitStillWaiting(Attempt<?> call) {
 		fleet.awaitWaiting(this.key, 1);
 		await("still waiting").atMost(Fleet.PATIENCE).during(Duration.ofMillis(250)).until(() -> !call.isDone());
 		fleet.awaitWaiting(this.key, 1);

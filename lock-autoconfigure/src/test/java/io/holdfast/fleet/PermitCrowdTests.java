@@ -10,7 +10,6 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.testing.Order;
 import io.holdfast.testing.Slow;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -37,21 +36,11 @@ class PermitCrowdTests extends FleetTestCase {
 
 	private static List<Worker> workers;
 
-	/** To be killed. */
-	private static final List<Worker> mortals = new ArrayList<>();
-
 	@BeforeAll
 	static void start() {
 		workers = fleet.startMixedWorkers(2);
-		mortals.addAll(fleet.startMixedWorkers(4));
 		workers.forEach(Worker::awaitReady);
-		mortals.forEach(Worker::awaitReady);
 		contexts = fleet.startMixed(CONTEXTS).stream().map(fleet::semaphores).toList();
-	}
-
-	@AfterAll
-	static void forget() {
-		mortals.clear();
 	}
 
 	@ParameterizedTest(name = "limit {0}, requests for up to {1} permits, fair: {2}")
@@ -97,37 +86,6 @@ class PermitCrowdTests extends FleetTestCase {
 		Overlaps.assertWithin(allHolds("tries", notes), 5);
 		assertThat(notes.refusals()).as("refused").isPositive();
 		assertAllFree("tries", 5);
-	}
-
-	@Test
-	@DisplayName("F41 JVMs are killed while they hold and wait: never more than the limit, those who live are all served,"
-			+ " and all is free after a lease")
-	void killed() throws Exception {
-		int limit = 6;
-		SemaphoreRequest request = SemaphoreRequest.of("killed", limit)
-			.permits(3)
-			.leaseTime(Duration.ofMillis(2000))
-			.waitTime(Fleet.PATIENCE.multipliedBy(2));
-		workers.forEach((worker) -> worker.use("killed", request, 4, ROUNDS));
-		mortals.forEach((worker) -> worker.use("killed", request, 4, 1_000_000));
-		Notes notes = new Notes();
-		Crowd crowd = new Crowd();
-		for (SemaphoreService semaphores : contexts) {
-			crowd.add(3, Users.of(semaphores, request, ROUNDS, notes));
-		}
-		crowd.add(1, () -> mortals.forEach((worker) -> {
-			worker.awaitUse("killed");
-			worker.kill();
-		}));
-		crowd.run();
-		List<Hold> holds = allHolds("killed", notes);
-		assertThat(holds).hasSize((CONTEXTS * 3 + WORKERS * 4) * ROUNDS);
-		assertThat(mortals).as("what they held").noneMatch((worker) -> worker.holds("killed").isEmpty());
-		mortals.forEach((worker) -> holds.addAll(worker.holds("killed")));
-		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment, of several")
-			.isGreaterThan(request.permits());
-		fleet.awaitNothingLeft();
-		assertAllFree("killed", limit);
 	}
 
 	@Test

@@ -45,7 +45,7 @@ class PermitFaultTests extends WorkerFaultTestCase {
 		long killedAt = System.nanoTime();
 		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.semaphoreKey("killed", "holders")));
 		assertThat(left).isPositive();
-		PermitLease next = attempt.lease();
+		PermitLease next = attempt.get();
 		assertThat(Duration.ofNanos(attempt.endedAt() - killedAt)).isBetween(left.minus(CLOCK),
 				left.plus(Fleet.PROMPT));
 		assertThat(mine.isHeld()).as("the one that did not die").isTrue();
@@ -65,7 +65,7 @@ class PermitFaultTests extends WorkerFaultTestCase {
 		fleet.awaitWaitingForPermits("waiter", 2);
 		mortal.kill();
 		lease.release();
-		behind.lease(Fleet.PROMPT).release();
+		behind.get(Fleet.PROMPT).release();
 	}
 
 	@Test
@@ -81,7 +81,7 @@ class PermitFaultTests extends WorkerFaultTestCase {
 		PermitLease next;
 		try {
 			lease.release();
-			next = behind.lease();
+			next = behind.get();
 		}
 		finally {
 			steady.thaw();

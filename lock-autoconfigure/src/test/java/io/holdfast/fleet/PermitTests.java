@@ -109,7 +109,7 @@ class PermitTests extends FleetTestCase {
 		Attempt<PermitLease> attempt = Attempt.start(second,
 				SemaphoreRequest.of(this.key, 3).permits(3).waitTime(Fleet.PATIENCE));
 		fleet.awaitWaitingForPermits(this.key, 1);
-		PermitLease next = attempt.lease();
+		PermitLease next = attempt.get();
 		assertThat(lease.isHeld()).as("held when another has them").isFalse();
 		assertThat(Duration.ofNanos(attempt.endedAt() - grantedAt)).isLessThan(LEASE.plus(Fleet.PROMPT));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);

@@ -82,7 +82,7 @@ class PlainClientTests extends FleetTestCase {
 		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("deleted").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("deleted", 1);
 		assertThat(plain.unlock("deleted", String.valueOf(token))).isTrue();
-		attempt.lease(Fleet.PROMPT).release();
+		attempt.get(Fleet.PROMPT).release();
 	}
 
 	@Test
@@ -92,7 +92,7 @@ class PlainClientTests extends FleetTestCase {
 		long from = System.nanoTime();
 		plain.tryLock("expired", ttl);
 		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("expired").waitTime(Fleet.PATIENCE));
-		attempt.lease(ttl.plus(Fleet.PROMPT)).close();
+		attempt.get(ttl.plus(Fleet.PROMPT)).close();
 		assertThat(Duration.ofNanos(attempt.endedAt() - from)).isGreaterThan(ttl.minusMillis(20));
 	}
 
@@ -104,7 +104,7 @@ class PlainClientTests extends FleetTestCase {
 		fleet.awaitWaiting("passed on", 1);
 		lease.release();
 		assertThat(plain.tryLock("passed on", LONG)).isNull();
-		attempt.lease(Fleet.PROMPT).release();
+		attempt.get(Fleet.PROMPT).release();
 	}
 
 	@Test

@@ -2,7 +2,6 @@ package io.holdfast.fleet;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 
@@ -130,20 +129,6 @@ class ProtocolTests {
 					.members()
 					.size() == 2);
 			}
-		}
-	}
-
-	@Test
-	@DisplayName("one that does not come back is forgotten, and then no obstacle")
-	void forgotten() {
-		tell(SEPARATOR + "7" + SEPARATOR + "5");
-		Map<String, String> entries = this.instances.entries(this.fleetKey);
-		long seen = Long.parseLong(entries.get(OTHER).split(SEPARATOR)[0]);
-		this.instances.put(this.fleetKey, OTHER,
-				entries.get(OTHER).replaceFirst(Long.toString(seen), Long.toString(seen - 200_000)));
-		try (ConfigurableApplicationContext context = start()) {
-			context.getBean(LockService.class).acquire("key").close();
-			assertThat(this.instances.hasKey(this.fleetKey, OTHER)).isFalse();
 		}
 	}
 

@@ -63,7 +63,7 @@ class QueueTests extends FleetTestCase {
 		}
 		for (int i = 0; i < attempts.size(); i++) {
 			last.release();
-			LockLease lease = attempts.get(i).lease(Fleet.PROMPT);
+			LockLease lease = attempts.get(i).get(Fleet.PROMPT);
 			assertThat(attempts.subList(i + 1, attempts.size())).as("those behind in %s", order)
 				.noneMatch(Attempt::isDone);
 			assertThat(lease.fencingToken()).isGreaterThan(last.fencingToken());
@@ -81,19 +81,6 @@ class QueueTests extends FleetTestCase {
 		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		assertReason(first, Reason.TIMED_OUT);
 		fleet.awaitWaiting(this.key, 1);
-		assertServed(second, lease);
-	}
-
-	@Test
-	@DisplayName("A waiter that was interrupted passes its turn on: the one behind it is served promptly")
-	void interruptedBeforeAnother() {
-		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> first = Attempt.start(waiters.get(0), request());
-		fleet.awaitWaiting(this.key, 1);
-		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
-		fleet.awaitWaiting(this.key, 2);
-		first.interrupt();
-		assertReason(first, Reason.INTERRUPTED);
 		assertServed(second, lease);
 	}
 
@@ -194,7 +181,7 @@ class QueueTests extends FleetTestCase {
 	private static void assertServed(Attempt<LockLease> attempt, LockLease lease) {
 		assertThat(attempt.isDone()).isFalse();
 		lease.release();
-		attempt.lease(Fleet.PROMPT).release();
+		attempt.get(Fleet.PROMPT).release();
 	}
 
 }

@@ -141,7 +141,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		crowd.add(1, () -> {
 			try {
 				first.close();
-				next.lease().release();
+				next.get().release();
 			}
 			finally {
 				done.set(true);
@@ -165,7 +165,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		assertThat(next.isDone()).isFalse();
 		mine.ensureHeld();
 		mine.release();
-		next.lease(Fleet.PROMPT).release();
+		next.get(Fleet.PROMPT).release();
 	}
 
 	private static LockRequest read(String key) {

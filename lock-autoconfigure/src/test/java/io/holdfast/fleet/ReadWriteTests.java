@@ -51,7 +51,7 @@ class ReadWriteTests extends FleetTestCase {
 	@DisplayName("Readers of all contexts read together, and keep a writer out; a writer keeps everybody out")
 	void readersOrWriter() throws Exception {
 		List<LockLease> readers = List.of(first.acquire(read()), second.acquire(read()), third.acquire(read()));
-		assertThat(Call.onAnotherThread(() -> first.tryAcquire(once(LockMode.EXCLUSIVE)))).isEmpty();
+		assertThat(Attempt.onAnotherThread(() -> first.tryAcquire(once(LockMode.EXCLUSIVE)))).isEmpty();
 		assertThat(second.status(this.key)).satisfies((status) -> {
 			assertThat(status.owner()).isEqualTo(Owner.READERS);
 			assertThat(status.remaining()).isPositive();
@@ -128,7 +128,7 @@ class ReadWriteTests extends FleetTestCase {
 			Attempt<LockLease> attempt = Attempt.start(second, request(mode));
 			fleet.awaitWaiting(this.key, 1);
 			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
-			attempt.lease(Fleet.PROMPT).release();
+			attempt.get(Fleet.PROMPT).release();
 		}
 	}
 

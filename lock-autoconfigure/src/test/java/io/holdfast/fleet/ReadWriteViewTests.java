@@ -137,9 +137,9 @@ class ReadWriteViewTests extends FleetTestCase {
 		reading.lock();
 		assertThat(List.of(writing.getHoldCount(), reading.getHoldCount())).containsExactly(2, 1);
 		assertThatExceptionOfType(IllegalMonitorStateException.class)
-			.isThrownBy(() -> Call.onAnotherThread(() -> unlock(writing)));
+			.isThrownBy(() -> Attempt.onAnotherThread(() -> unlock(writing)));
 		assertThatExceptionOfType(IllegalMonitorStateException.class)
-			.isThrownBy(() -> Call.onAnotherThread(() -> unlock(reading)));
+			.isThrownBy(() -> Attempt.onAnotherThread(() -> unlock(reading)));
 		writing.unlock();
 		assertThat(tryOnAnotherThread(second.asReadWriteLock(this.key).readLock())).isFalse();
 		writing.unlock();
@@ -179,7 +179,7 @@ class ReadWriteViewTests extends FleetTestCase {
 	}
 
 	private static boolean tryOnAnotherThread(LockView lock) throws Exception {
-		return Call.onAnotherThread(() -> lock.tryLock() && unlock(lock));
+		return Attempt.onAnotherThread(() -> lock.tryLock() && unlock(lock));
 	}
 
 }

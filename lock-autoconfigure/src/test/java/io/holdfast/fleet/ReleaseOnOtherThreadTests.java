@@ -43,11 +43,11 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	@DisplayName("F25 another thread releases: by handle it works, by view it does not")
 	void anotherThread() throws Exception {
 		LockLease lease = locks.acquire(this.key);
-		assertThat(Call.onAnotherThread(lease::release)).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(Attempt.onAnotherThread(lease::release)).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(fleet.owner(this.key)).isNull();
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-		assertRefusedByView(Call::onAnotherThread);
+		assertRefusedByView(Attempt::onAnotherThread);
 	}
 
 	@Test
@@ -134,7 +134,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> locks.tryAcquire(stranger))
 			.withMessageContaining("would wait for itself");
 		assertThat(locks.tryAcquire(stranger.waitTime(Duration.ZERO))).isEmpty();
-		assertThat(Call.onAnotherThread(() -> locks.tryAcquire(stranger))).isEmpty();
+		assertThat(Attempt.onAnotherThread(() -> locks.tryAcquire(stranger))).isEmpty();
 		assertThat(locks.tryAcquireAsync(shortly).get(20, TimeUnit.SECONDS)).isEmpty();
 		assertThat(locks.tryAcquire(shortly)).hasValueSatisfying(LockLease::close);
 		assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);

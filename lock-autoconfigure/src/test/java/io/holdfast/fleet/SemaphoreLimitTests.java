@@ -63,13 +63,13 @@ class SemaphoreLimitTests extends FleetTestCase {
 			fleet.awaitWaitingForPermits(this.key, attempts.size());
 		}
 		operator.admin().setLimit(this.key, 4);
-		leases.add(attempts.get(0).lease(Fleet.PROMPT));
-		leases.add(attempts.get(1).lease(Fleet.PROMPT));
+		leases.add(attempts.get(0).get(Fleet.PROMPT));
+		leases.add(attempts.get(1).get(Fleet.PROMPT));
 		assertThat(attempts.get(2).isDone()).isFalse();
 		assertThat(SemaphoreFigures.of(first.status(this.key)))
 			.isEqualTo(new SemaphoreFigures(this.key, 4, true, 4, 4, 1));
 		leases.get(0).release();
-		attempts.get(2).lease(Fleet.PROMPT).release();
+		attempts.get(2).get(Fleet.PROMPT).release();
 		leases.forEach(PermitLease::close);
 	}
 
@@ -126,7 +126,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		Attempt<PermitLease> small = Attempt.start(second, SemaphoreRequest.of(this.key, 4).waitTime(Fleet.PATIENCE));
 		fleet.awaitWaitingForPermits(this.key, 2);
 		operator.admin().setLimit(this.key, 3);
-		small.lease(Fleet.PROMPT).release();
+		small.get(Fleet.PROMPT).release();
 		assertThat(big.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
 				(ex) -> assertThat(ex).hasMessageContaining("4 permits").hasMessageContaining("limit 3"));
 		lease.release();
@@ -163,7 +163,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		Attempt<PermitLease> attempt = Attempt.start(second, request);
 		fleet.awaitWaitingForPermits(this.key, 1);
 		operator.admin().setLimit(this.key, 3);
-		leases.add(attempt.lease(Fleet.PROMPT));
+		leases.add(attempt.get(Fleet.PROMPT));
 		assertThat(second.status(this.key).free()).isZero();
 		leases.forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
 	}

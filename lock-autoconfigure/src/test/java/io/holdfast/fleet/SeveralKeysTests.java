@@ -124,7 +124,7 @@ class SeveralKeysTests extends FleetTestCase {
 			.max()
 			.orElseThrow());
 		assertThat(left).isPositive();
-		try (LockLease lease = next.lease()) {
+		try (LockLease lease = next.get()) {
 			assertThat(Duration.ofNanos(next.endedAt() - killedAt)).isBetween(left.minus(LEASE.dividedBy(2)),
 					left.plus(Fleet.PROMPT));
 			assertThat(lease.keys()).containsExactly("x", "y", "z").allMatch((key) -> fleet.owner(key) != null);
@@ -143,7 +143,7 @@ class SeveralKeysTests extends FleetTestCase {
 		long killedAt = System.nanoTime();
 		Duration left = Duration.ofMillis(fleet.ttl("first"));
 		Attempt<LockLease> first = Attempt.start(contexts.get(1), LockRequest.of("first").waitTime(Fleet.PATIENCE));
-		first.lease().release();
+		first.get().release();
 		assertThat(Duration.ofNanos(first.endedAt() - killedAt)).isBetween(left.minus(CLOCK), left.plus(Fleet.PROMPT));
 		mine.close();
 		contexts.get(1).acquire(LockRequest.of("second").waitTime(Fleet.PROMPT)).close();

@@ -1,5 +1,6 @@
 package io.holdfast.fleet;
 
+import io.holdfast.Lease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
@@ -44,7 +45,7 @@ interface Turn {
 		return of(worker, name, (Object) request);
 	}
 
-	private static Turn of(Attempt<?> attempt, Object request) {
+	private static Turn of(Attempt<? extends Lease> attempt, Object request) {
 		return new Turn() {
 
 			@Override
@@ -54,13 +55,13 @@ interface Turn {
 
 			@Override
 			public long awaitGranted() {
-				attempt.lease(Fleet.PROMPT);
+				attempt.get(Fleet.PROMPT);
 				return attempt.endedAt();
 			}
 
 			@Override
 			public void release() {
-				attempt.lease().release();
+				attempt.get().release();
 			}
 
 			@Override

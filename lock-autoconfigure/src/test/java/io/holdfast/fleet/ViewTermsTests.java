@@ -87,7 +87,7 @@ class ViewTermsTests extends FleetTestCase {
 			LockLease lease = view.lease();
 			await("a renewal for the longest lease time").until(() -> lease.remaining().compareTo(SHORT) > 0);
 		}
-		assertThat(Call.onAnotherThread(() -> terms.tryLock() || defaults.tryLock())).isFalse();
+		assertThat(Attempt.onAnotherThread(() -> terms.tryLock() || defaults.tryLock())).isFalse();
 		terms.unlock();
 		assertThat(second.asLock(this.key).tryLock()).isFalse();
 		assertThat(terms.getHoldCount()).isEqualTo(1);
@@ -108,7 +108,7 @@ class ViewTermsTests extends FleetTestCase {
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(view::lockInterruptibly);
 		assertThat(view.getHoldCount()).isZero();
 		assertThat(view.tryLock()).isFalse();
-		Call<Boolean> waiting = Call.start(() -> {
+		Attempt<Boolean> waiting = Attempt.start(() -> {
 			boolean locked = view.tryLock(10, TimeUnit.SECONDS);
 			view.unlock();
 			return locked;
