@@ -7,7 +7,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -35,8 +34,7 @@ class AdmissionTests extends ProxiedTestCase {
 
 	private static CompletableFuture<LockLease> acquireInBackground(Instance instance) {
 		CompletableFuture<LockLease> lease = instance.acquireInBackground(REQUEST);
-		await("the request").atMost(SOON)
-			.until(() -> instance.context().getBean(LeaseEngine.class).status().waiting() == 1);
+		await("the request").atMost(SOON).until(() -> instance.engine().status().waiting() == 1);
 		return lease;
 	}
 

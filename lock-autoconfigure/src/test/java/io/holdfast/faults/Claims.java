@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -19,75 +19,63 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What one instance holds and another waits for: a lock, all permits of a semaphore, and
- * a key to write. Not thread-safe.
+ * Leases of one instance, for which another instance waits: a lock, a lock as a reader,
+ * and all permits of a semaphore. Not thread-safe.
  */
 final class Claims {
 
 	private final Fleet fleet;
 
-	private final String key;
+	private final List<PoolRequest> requests;
 
 	private final Duration leaseTime;
 
-	private final List<Lease> held = new ArrayList<>();
+	private final List<Lease> held;
 
 	private final List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
 
 	private final CountDownLatch losses;
 
 	/**
-	 * Take one of each.
-	 * @param fleet where
-	 * @param key what their keys begin with
-	 * @param leaseTime of all of them
-	 * @param holder takes them
+	 * Acquire one lease of each kind.
+	 * @param fleet the instances
+	 * @param name the name from which the keys are made
+	 * @param leaseTime the lease time
+	 * @param holder the holder
 	 */
-	Claims(Fleet fleet, String key, Duration leaseTime, Instance holder) {
+	Claims(Fleet fleet, String name, Duration leaseTime, Instance holder) {
 		this.fleet = fleet;
-		this.key = key;
 		this.leaseTime = leaseTime;
-		this.held.add(holder.acquire(lock()));
-		for (Pool pool : Pool.values()) {
-			this.held.add(all(pool).acquire(holder));
-		}
+		this.requests = Stream.of(Pool.values())
+			.map((pool) -> new PoolRequest(pool, pool.key(name)).leaseTime(leaseTime).waitTime(Duration.ofMinutes(2)))
+			.toList();
+		this.held = this.requests.stream()
+			.map((request) -> (request.pool() == Pool.READ_WRITE) ? request : request.all())
+			.map((request) -> request.acquire(holder))
+			.toList();
 		this.losses = new CountDownLatch(this.held.size());
 		this.held.forEach((lease) -> lease.onLost(this.losses::countDown));
 	}
 
-	private LockRequest lock() {
-		return LockRequest.of(this.key).leaseTime(this.leaseTime).waitTime(Duration.ofMinutes(2));
-	}
-
-	private PoolRequest all(Pool pool) {
-		return new PoolRequest(pool, this.key + pool).leaseTime(this.leaseTime).waitTime(Duration.ofMinutes(2)).all();
-	}
-
 	/**
-	 * Have an instance wait for each. Returns when it stands in all queues.
-	 * @param waiter who
-	 * @return these
+	 * Let an instance wait for all of each kind. Returns when it is in all queues.
+	 * @param waiter the waiter
+	 * @return this
 	 */
 	Claims waitedForBy(Instance waiter) {
-		this.waiting.add(waiter.acquireInBackground(lock()));
-		this.fleet.awaitQueued(this.key);
-		for (Pool pool : Pool.values()) {
-			this.waiting.add(all(pool).acquireInBackground(waiter));
-			pool.awaitQueued(this.fleet, this.key + pool, 1);
+		for (PoolRequest request : this.requests) {
+			this.waiting.add(request.all().acquireInBackground(waiter));
+			request.pool().awaitQueued(this.fleet, request.key(), 1);
 		}
 		return this;
 	}
 
-	/** Wait until Redis was told of all, that they go on. */
+	/** Wait until Redis has the renewal of each lease. */
 	void awaitRenewed() {
 		Duration renewed = this.leaseTime.dividedBy(4).multipliedBy(3);
-		await("renewal of all kinds").atMost(SOON.plus(this.leaseTime)).until(() -> {
-			boolean all = this.fleet.timeToLive(this.key).compareTo(renewed) > 0;
-			for (Pool pool : Pool.values()) {
-				all &= pool.leaseLeft(this.fleet, this.key + pool).compareTo(renewed) > 0;
-			}
-			return all;
-		});
+		await("renewal of all kinds").atMost(SOON.plus(this.leaseTime))
+			.until(() -> this.requests.stream()
+				.allMatch((request) -> request.pool().leaseLeft(this.fleet, request.key()).compareTo(renewed) > 0));
 	}
 
 	void assertHeld() {
@@ -108,9 +96,7 @@ final class Claims {
 		}
 	}
 
-	/**
-	 * Release one after the other, and have who waits for it get it, and release it too.
-	 */
+	/** Release each lease, and check that its waiter is granted it. */
 	void assertHandedOver() {
 		for (int i = 0; i < this.held.size(); i++) {
 			assertThat(this.held.get(i).release()).isEqualTo(ReleaseResult.RELEASED);
@@ -118,7 +104,7 @@ final class Claims {
 		}
 	}
 
-	/** Check that who waits has his turn with each. */
+	/** Check that each waiter is granted its lease. */
 	void assertGranted() {
 		for (int i = 0; i < this.waiting.size(); i++) {
 			assertGranted(i);

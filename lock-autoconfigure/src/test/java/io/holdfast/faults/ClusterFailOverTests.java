@@ -11,7 +11,6 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.FailOver;
 import io.holdfast.testing.RedisServer;
@@ -64,9 +63,8 @@ class ClusterFailOverTests {
 
 	/** Whether all that is claimed by that key is kept by the master. */
 	private boolean isMasters(String key) {
-		return Stream
-			.concat(Stream.of(this.fleet.lockKey(key)),
-					Stream.of(Pool.values()).map((pool) -> pool.holdersKey(this.fleet, key + pool)))
+		return Stream.of(Pool.values())
+			.map((pool) -> pool.holdersKey(this.fleet, pool.key(key)))
 			.allMatch((name) -> this.cluster.nodeOf(name) == this.master);
 	}
 
@@ -74,15 +72,8 @@ class ClusterFailOverTests {
 		Instance instance = this.fleet
 			.start(Stream.concat(Stream.of("spring.data.redis.client-type=" + driver), Stream.of(properties))
 				.toArray(String[]::new));
-		awaitListening(instance);
+		instance.awaitListening();
 		return instance;
-	}
-
-	private static void awaitListening(Instance... instances) {
-		for (Instance instance : instances) {
-			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-			await("a subscription").atMost(LEASE).until(() -> engine.status().listening());
-		}
 	}
 
 	/** By the new master, whose driver has to find it first. */
@@ -117,7 +108,7 @@ class ClusterFailOverTests {
 		awaitServed(other);
 		claims.awaitRenewed();
 		claims.assertHeld();
-		awaitListening(instance, other);
+		List.of(instance, other).forEach(Instance::awaitListening);
 		claims.assertHandedOver();
 		this.cluster.restart(this.master);
 		new Claims(this.fleet, this.key, LEASE, other).waitedForBy(instance).assertHandedOver();
@@ -150,7 +141,7 @@ class ClusterFailOverTests {
 			name = "A master comes back for which waiters have given commands: those that were given up do nothing ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void givenUp(String driver) {
-		assumeFalse(this.cluster.on(this.master, (commands) -> commands.info("server")).contains("redis_version:6."),
+		assumeFalse(this.master.run((commands) -> commands.info("server")).contains("redis_version:6."),
 				"waiters ask a dead master while their subscription there is broken: there is one from Redis 7.0 on");
 		// What they would be granted is released again after the lease, not before.
 		Instance instance = start(driver, "holdfast.wake-up.handoff-timeout=60s");
@@ -160,12 +151,12 @@ class ClusterFailOverTests {
 		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
 		awaitServed(instance);
 		awaitServed(other);
-		awaitListening(instance, other);
+		List.of(instance, other).forEach(Instance::awaitListening);
 		claims.assertHandedOver();
 		instance.close();
 		this.cluster.restart(this.master);
 		await("what the driver has kept for the master").atMost(LEASE)
-			.until(() -> this.cluster.on(this.master, RedisServerCommands::clientList).contains("cmd=evalsha"));
+			.until(() -> this.master.run(RedisServerCommands::clientList).contains("cmd=evalsha"));
 		await("nothing is left, nor comes").during(Duration.ofSeconds(1))
 			.atMost(SOON)
 			.until(this.fleet::keysBesidesFences, List::isEmpty);

@@ -1,13 +1,7 @@
 package io.holdfast.faults;
 
-import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
-import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
-import io.holdfast.ReleaseResult;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
@@ -50,7 +44,7 @@ class ClusterRightsTests {
 
 	private static void allow(DocumentedRights rights) {
 		for (RedisServer node : cluster.nodes()) {
-			cluster.on(node, (commands) -> commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8),
+			node.run((commands) -> commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8),
 					new CommandArgs<>(StringCodec.UTF8).add("SETUSER").add("app").addValues(rights.rules("secret"))));
 		}
 	}
@@ -59,8 +53,7 @@ class ClusterRightsTests {
 		Instance instance = this.fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
 				"holdfast.lock.key-prefix=lock:", "holdfast.semaphore.key-prefix=semaphore:",
 				"holdfast.wake-up.channel-prefix=holdfast:wake:");
-		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-		await("a subscription").atMost(SOON).until(() -> engine.status().listening());
+		instance.awaitListening();
 		return instance;
 	}
 
@@ -68,40 +61,30 @@ class ClusterRightsTests {
 	@DisplayName("F35 what is documented for a cluster is enough there")
 	void rights() {
 		allow(DocumentedRights.inCluster());
-		assertHandedOver(start(), start());
+		start().assertHandsOverTo(start());
 	}
 
 	@Test
 	@DisplayName("F35 what is documented for wake-ups by one master is enough for them")
 	void rightsOfShards() {
 		RedisServer node = cluster.nodes().get(0);
-		assumeFalse(cluster.on(node, (commands) -> commands.info("server")).contains("redis_version:6."),
+		assumeFalse(node.run((commands) -> commands.info("server")).contains("redis_version:6."),
 				"SSUBSCRIBE is there from Redis 7.0 on");
 		allow(DocumentedRights.inShardingCluster());
-		cluster.nodes().forEach((one) -> cluster.on(one, RedisCommands::aclLogReset));
+		cluster.nodes().forEach((one) -> one.run(RedisCommands::aclLogReset));
 		Instance instance = start();
 		Instance other = start();
 		await("a channel of each at each master").atMost(SOON)
 			.until(() -> cluster.nodes()
 				.stream()
-				.allMatch((one) -> cluster.on(one, RedisCommands::pubsubShardChannels).size() == 2));
-		assertHandedOver(instance, other);
-		assertThat(cluster.nodes()).allMatch((one) -> cluster.on(one, ClusterRightsTests::refused)
+				.allMatch((one) -> one.run(RedisCommands::pubsubShardChannels).size() == 2));
+		instance.assertHandsOverTo(other);
+		assertThat(cluster.nodes()).allMatch((one) -> one.run(ClusterRightsTests::refused)
 			.noneMatch((command) -> command.equals("ssubscribe") || command.equals("spublish")));
 	}
 
 	private static Stream<String> refused(RedisCommands<String, String> commands) {
 		return commands.aclLog().stream().map((entry) -> String.valueOf(entry.get("object")));
-	}
-
-	private static void assertHandedOver(Instance instance, Instance other) {
-		LockRequest request = LockRequest.of("rights").waitTime(SOON).leaseTime(Duration.ofMinutes(1));
-		LockLease held = instance.acquire(request);
-		CompletableFuture<LockLease> waiting = other.acquireInBackground(request);
-		await("a waiter in the queue").atMost(SOON).until(() -> instance.locks().status("rights").waiting() == 1);
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON)
-			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
 	}
 
 }

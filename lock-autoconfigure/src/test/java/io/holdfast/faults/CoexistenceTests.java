@@ -29,8 +29,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.core.RedisOperations;
-import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.listener.ChannelTopic;
 import org.springframework.data.redis.listener.RedisMessageListenerContainer;
@@ -72,29 +70,6 @@ class CoexistenceTests {
 
 	private @Nullable String value() {
 		return this.fleet.observer().opsForValue().get(this.valueKey);
-	}
-
-	@ParameterizedTest(name = "Inside of a MULTI of the same thread ({0}), a lock is taken and released at once")
-	@ValueSource(strings = { "lettuce", "jedis" })
-	void multi(String driver) {
-		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);
-		StringRedisTemplate template = instance.context().getBean(StringRedisTemplate.class);
-		List<Object> results = template.execute(new SessionCallback<List<Object>>() {
-
-			@Override
-			@SuppressWarnings("unchecked")
-			public <K, V> List<Object> execute(RedisOperations<K, V> operations) {
-				operations.multi();
-				((RedisOperations<String, String>) operations).opsForValue()
-					.set(CoexistenceTests.this.valueKey, "written");
-				assertLocksAtOnce(instance);
-				assertThat(value()).as("value before EXEC").isNull();
-				return operations.exec();
-			}
-
-		});
-		assertThat(results).as("replies to EXEC").hasSize(1);
-		assertThat(value()).isEqualTo("written");
 	}
 
 	@ParameterizedTest(

@@ -2,8 +2,6 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
@@ -14,9 +12,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -51,7 +46,7 @@ class DemotedMasterTests {
 		LockService locks = locks(redis, "spring.data.redis.port=" + address.port());
 		LockLease held = locks.acquire(LockRequest.of("held"));
 		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
-		on(next, RedisCommands::replicaofNoOne);
+		next.run(RedisCommands::replicaofNoOne);
 		address.redirect(next.host(), next.port());
 		former.demote(old, next);
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
@@ -71,8 +66,8 @@ class DemotedMasterTests {
 				+ next.host() + ":" + next.port());
 		LockLease held = locks.acquire(LockRequest.of("held"));
 		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
-		on(next, RedisCommands::replicaofNoOne);
-		on(old, (commands) -> commands.replicaof(next.host(), next.port()));
+		next.run(RedisCommands::replicaofNoOne);
+		old.run((commands) -> commands.replicaof(next.host(), next.port()));
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
 		assertThat(held.isHeld()).isTrue();
 		held.extend(Duration.ofSeconds(10));
@@ -91,10 +86,10 @@ class DemotedMasterTests {
 		replicate(third, next);
 		LockService locks = locks(redis, "spring.data.redis.port=" + address.port(), "holdfast.redis.min-replicas=1");
 		locks.acquire(LockRequest.of("held"));
-		on(next, RedisCommands::replicaofNoOne);
+		next.run(RedisCommands::replicaofNoOne);
 		address.redirect(next.host(), next.port());
 		// It does not find its master, and so knows nothing new.
-		on(old, (commands) -> commands.replicaof(next.host(), 1));
+		old.run((commands) -> commands.replicaof(next.host(), 1));
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
 	}
 
@@ -111,33 +106,16 @@ class DemotedMasterTests {
 	}
 
 	private static void replicate(RedisServer replica, RedisServer master) {
-		on(replica, (commands) -> commands.replicaof(master.host(), master.port()));
+		replica.run((commands) -> commands.replicaof(master.host(), master.port()));
 		await().atMost(Duration.ofSeconds(20)).until(() -> isReplicated(replica));
 	}
 
 	private static boolean isReplicated(RedisServer replica) {
-		return ask(replica, (commands) -> commands.info("replication")).contains("master_link_status:up");
+		return replica.run((commands) -> commands.info("replication")).contains("master_link_status:up");
 	}
 
 	private static boolean isKnown(RedisServer server, String key) {
-		return ask(server, (commands) -> commands.keys("*" + key + "*")).size() > 0;
-	}
-
-	private static void on(RedisServer server, Consumer<RedisCommands<String, String>> use) {
-		ask(server, (commands) -> {
-			use.accept(commands);
-			return true;
-		});
-	}
-
-	private static <T> T ask(RedisServer server, Function<RedisCommands<String, String>, T> use) {
-		RedisClient client = RedisClient.create(RedisURI.create(server.host(), server.port()));
-		try (StatefulRedisConnection<String, String> connection = client.connect()) {
-			return use.apply(connection.sync());
-		}
-		finally {
-			client.shutdown(Duration.ZERO, Duration.ofSeconds(1));
-		}
+		return server.run((commands) -> commands.keys("*" + key + "*")).size() > 0;
 	}
 
 	/** The state of the former master. */
@@ -147,7 +125,7 @@ class DemotedMasterTests {
 
 			@Override
 			void demote(RedisServer old, RedisServer next) {
-				on(old, (commands) -> commands.replicaof(next.host(), next.port()));
+				old.run((commands) -> commands.replicaof(next.host(), next.port()));
 			}
 
 		},
@@ -157,7 +135,7 @@ class DemotedMasterTests {
 
 			@Override
 			void demote(RedisServer old, RedisServer next) {
-				on(old, (commands) -> commands.replicaof(next.host(), 1));
+				old.run((commands) -> commands.replicaof(next.host(), 1));
 			}
 
 		},

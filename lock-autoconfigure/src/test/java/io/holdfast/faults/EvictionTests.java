@@ -1,8 +1,8 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.stream.Stream;
 
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -35,11 +35,7 @@ class EvictionTests {
 
 	private boolean isEvicted() {
 		this.fleet.observer().opsForValue().set("filler:" + this.fillers++, "x".repeat(200_000));
-		boolean locked = this.fleet.isLocked(KEY);
-		for (Pool pool : Pool.values()) {
-			locked |= pool.holders(this.fleet, KEY + pool) > 0;
-		}
-		return !locked;
+		return Stream.of(Pool.values()).noneMatch((pool) -> pool.holders(this.fleet, pool.key(KEY)) > 0);
 	}
 
 	@Test
@@ -49,7 +45,7 @@ class EvictionTests {
 		// Not before the eviction is over, or what it is granted would be evicted, too.
 		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
 		this.fleet.awaitListening(2);
-		assertThat(instance.context().getBean(LeaseEngine.class).examine()).succeedsWithin(SOON)
+		assertThat(instance.engine().examine()).succeedsWithin(SOON)
 			.asString()
 			.contains("may evict locks and permits while they are held");
 		Claims claims = new Claims(this.fleet, KEY, LEASE, instance).waitedForBy(other);

@@ -6,12 +6,9 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 
 import io.holdfast.Lease;
-import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
@@ -65,8 +62,11 @@ class FailOverGraceTests {
 
 	private static String[] properties() {
 		return new String[] { "holdfast.redis.fail-over-grace=true", "holdfast.redis.longest-lease=4s",
-				"holdfast.lock.lease-time=4s", "holdfast.semaphore.lease-time=4s", "holdfast.lock.wait-time=60s",
-				"holdfast.semaphore.wait-time=60s" };
+				"holdfast.lock.lease-time=4s", "holdfast.semaphore.lease-time=4s" };
+	}
+
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).all().leaseTime(LEASE).waitTime(Duration.ofMinutes(1));
 	}
 
 	private void awaitGraceIsOver() {
@@ -79,19 +79,19 @@ class FailOverGraceTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(names = { "LOCK", "SEMAPHORE" })
 	@DisplayName("F14 a holder that lives keeps its lease, and others wait for it, also one that comes later")
-	void holderLives(What what) {
-		Lease lease = what.acquire.apply(this.fleet.start(properties()));
+	void holderLives(Pool pool) {
+		Lease lease = request(pool).acquire(this.fleet.start(properties()));
 		List<CompletableFuture<Lease>> others = new ArrayList<>();
-		others.add(Instance.inBackground(() -> what.acquire.apply(this.fleet.start(properties()))));
-		what.awaitQueued(this.fleet);
+		others.add(Instance.inBackground(() -> request(pool).acquire(this.fleet.start(properties()))));
+		pool.awaitQueued(this.fleet, KEY, 1);
 		this.server.restart();
-		others.add(Instance.inBackground(() -> what.acquire.apply(this.fleet.start(properties()))));
+		others.add(Instance.inBackground(() -> request(pool).acquire(this.fleet.start(properties()))));
 		awaitGraceIsOver();
 		lease.ensureHeld();
 		assertThat(others).noneMatch(CompletableFuture::isDone);
-		await("a renewal by the server that knew nothing").atMost(SOON).until(() -> what.isHeld(this.fleet));
+		await("a renewal by the server that knew nothing").atMost(SOON).until(() -> pool.holders(this.fleet, KEY) > 0);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		Lease next = (Lease) CompletableFuture.anyOf(others.toArray(CompletableFuture[]::new))
 			.orTimeout(60, TimeUnit.SECONDS)
@@ -102,47 +102,22 @@ class FailOverGraceTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(names = { "LOCK", "SEMAPHORE" })
 	@DisplayName("F14 a holder that is cut off has lost its lease before another one gets it")
-	void holderIsCutOff(What what) {
+	void holderIsCutOff(Pool pool) {
 		FaultProxy proxy = this.fleet.proxy();
-		Lease lease = what.acquire.apply(this.fleet.start(proxy, properties()));
+		Lease lease = request(pool).acquire(this.fleet.start(proxy, properties()));
 		CompletableFuture<Long> lost = new CompletableFuture<>();
 		lease.onLost(() -> lost.complete(System.nanoTime()));
 		CompletableFuture<Long> granted = Instance
-			.inBackground(() -> what.acquire.apply(this.fleet.start(properties())))
+			.inBackground(() -> request(pool).acquire(this.fleet.start(properties())))
 			.thenApply((next) -> System.nanoTime());
-		what.awaitQueued(this.fleet);
+		pool.awaitQueued(this.fleet, KEY, 1);
 		proxy.blackHole();
 		this.server.restart();
 		assertThat(granted).succeedsWithin(LEASE.plus(SOON));
 		assertThat(lost).isCompleted();
 		assertThat(granted.join() - lost.join()).isPositive();
-	}
-
-	/** What is held by one at a time. */
-	enum What {
-
-		LOCK((instance) -> instance.acquire(LockRequest.of(KEY))),
-
-		PERMITS((instance) -> instance.acquire(SemaphoreRequest.of(KEY, 3).permits(2)));
-
-		private final Function<Instance, Lease> acquire;
-
-		What(Function<Instance, Lease> acquire) {
-			this.acquire = acquire;
-		}
-
-		private void awaitQueued(Fleet fleet) {
-			fleet.awaitLength((this == LOCK) ? "{" + fleet.lockKey(KEY) + "}:queue" : fleet.semaphoreKey(KEY, "queue"),
-					1);
-		}
-
-		private boolean isHeld(Fleet fleet) {
-			return Boolean.TRUE.equals(
-					fleet.observer().hasKey((this == LOCK) ? fleet.lockKey(KEY) : fleet.semaphoreKey(KEY, "holders")));
-		}
-
 	}
 
 }

@@ -1,12 +1,12 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.FailOver;
 import io.holdfast.testing.RedisServer;
@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * One fail-over of each kind, for every build: what was written before is with the new
@@ -51,14 +50,14 @@ class FailOverInShortTests {
 	private static void assertKept(Fleet fleet, String key, Runnable replicate, Runnable replace) {
 		Instance instance = fleet.start(ASK_SELDOM);
 		Instance other = fleet.start(ASK_SELDOM);
-		awaitListening(instance, other);
+		List.of(instance, other).forEach(Instance::awaitListening);
 		LockRequest request = LockRequest.of(key).leaseTime(LEASE).waitTime(Duration.ofMinutes(1));
 		LockLease lease = instance.acquire(request);
 		CompletableFuture<LockLease> next = other.acquireInBackground(request);
 		fleet.awaitQueued(key);
 		replicate.run();
 		replace.run();
-		awaitListening(instance, other);
+		List.of(instance, other).forEach(Instance::awaitListening);
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(next).isNotDone();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -66,13 +65,6 @@ class FailOverInShortTests {
 			.satisfies((granted) -> assertThat(granted.fencingToken()).isGreaterThan(lease.fencingToken()))
 			.satisfies((granted) -> assertThat(granted.release()).isEqualTo(ReleaseResult.RELEASED));
 		fleet.awaitNothingLeft();
-	}
-
-	private static void awaitListening(Instance... instances) {
-		for (Instance instance : instances) {
-			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-			await("a subscription").atMost(LEASE).until(() -> engine.status().listening());
-		}
 	}
 
 	@Test

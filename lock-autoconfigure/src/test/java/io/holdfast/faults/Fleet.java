@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisCluster;
@@ -191,7 +192,7 @@ final class Fleet implements AutoCloseable {
 
 	/** How many instances stand in the queue in Redis. */
 	long queued(String key) {
-		Long size = this.observer.opsForZSet().zCard("{" + lockKey(key) + "}:queue");
+		Long size = this.observer.opsForZSet().zCard(queueKey(key));
 		return (size != null) ? size : 0;
 	}
 
@@ -240,6 +241,14 @@ final class Fleet implements AutoCloseable {
 		});
 	}
 
+	/** Change the user {@code app}: only for a server of the test's own. */
+	void setUser(String... rules) {
+		byte[][] words = Stream.concat(Stream.of("SETUSER", "app"), Stream.of(rules))
+			.map(String::getBytes)
+			.toArray(byte[][]::new);
+		onServer((connection) -> connection.execute("ACL", words));
+	}
+
 	/**
 	 * How many clients are connected to the server.
 	 * @return the count, this fleet's observer among them
@@ -257,7 +266,7 @@ final class Fleet implements AutoCloseable {
 	 * @return the key in Redis
 	 */
 	String semaphoreKey(String key, String part) {
-		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
+		return "{" + semaphoreKey(key) + "}:" + part;
 	}
 
 	/** The name of the queue of a lock. */

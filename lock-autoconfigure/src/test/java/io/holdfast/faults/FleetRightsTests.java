@@ -1,9 +1,6 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.stream.Stream;
 
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
@@ -12,12 +9,10 @@ import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.UsageDescriptor;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,7 +20,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.data.redis.core.RedisCallback;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -50,25 +44,17 @@ class FleetRightsTests {
 
 	FleetRightsTests(TestRedis redis) {
 		this.fleet = Fleet.on(redis, redis.startServer());
-		allow(LEASES.rules("secret").toArray(String[]::new));
+		this.fleet.setUser(LEASES.rules("secret").toArray(String[]::new));
 	}
 
 	@AfterEach
 	void close() {
-		allow("+@all", "allkeys", "allchannels");
+		this.fleet.setUser("+@all", "allkeys", "allchannels");
 		this.fleet.close();
 	}
 
-	private void allow(String... rights) {
-		this.fleet.observer().execute((RedisCallback<@Nullable Object>) (connection) -> {
-			List<byte[]> words = new ArrayList<>(List.of("SETUSER".getBytes(), "app".getBytes()));
-			Stream.of(rights).map(String::getBytes).forEach(words::add);
-			return connection.execute("ACL", words.toArray(byte[][]::new));
-		});
-	}
-
 	private void allowToWatch() {
-		allow(WATCHING.rights().toArray(String[]::new));
+		this.fleet.setUser(WATCHING.rights().toArray(String[]::new));
 	}
 
 	private Instance start() {
@@ -79,7 +65,7 @@ class FleetRightsTests {
 	}
 
 	private static LocksEndpoint endpoint(Instance instance) {
-		return new LocksEndpoint(instance.context().getBean(LeaseEngine.class));
+		return new LocksEndpoint(instance.engine());
 	}
 
 	@Slow
@@ -98,7 +84,7 @@ class FleetRightsTests {
 			assertThat(seen.locks()).extracting(ResourceDescriptor::key).containsExactly("a");
 		});
 		for (String command : WATCHING.commands()) {
-			allow("-" + command);
+			this.fleet.setUser("-" + command);
 			UsageDescriptor seen = endpoint.locks(null, null);
 			if (command.equals("rpush")) {
 				// It is the other one that cannot answer.
@@ -110,7 +96,7 @@ class FleetRightsTests {
 					.contains("does not give the application's user a right")
 					.contains(" " + command);
 			}
-			allow("+" + command);
+			this.fleet.setUser("+" + command);
 		}
 		assertThat(endpoint.locks(null, null).fleet().problem()).isNull();
 	}

@@ -121,24 +121,6 @@ class ForcedReleaseTests {
 		}
 	}
 
-	@ParameterizedTest(name = "{0}: who was handed over what is released by force loses it")
-	@EnumSource(names = { "EXCLUSIVE", "PERMITS" })
-	void heirLoses(Kind kind) {
-		Instance a = this.fleet.start(LONG_TURNS);
-		Instance b = this.fleet.start();
-		this.fleet.awaitListening(2);
-		Lease first = kind.acquire(a);
-		CompletableFuture<Lease> second = waitFor(kind, a);
-		assertThat(first.release()).isEqualTo(ReleaseResult.RELEASED);
-		Lease heir = get(second);
-		CompletableFuture<Lease> third = waitFor(kind, a);
-		assertThat(kind.force(b)).isTrue();
-		awaitLoss(heir);
-		Lease next = get(third);
-		assertThat(heir.release()).isEqualTo(ReleaseResult.LOST);
-		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
 	@ParameterizedTest(name = "{0}: a holder in another instance is told, and what it has to run on a loss runs")
 	@EnumSource(Kind.class)
 	void isTold(Kind kind) {

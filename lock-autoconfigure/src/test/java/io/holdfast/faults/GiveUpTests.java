@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
@@ -12,9 +13,11 @@ import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
@@ -63,10 +66,14 @@ class GiveUpTests extends FaultTestCase {
 	}
 
 	static Stream<Arguments> interruptions() {
-		return Stream.of(interrupted("a blocking acquisition", (instance, got) -> got.accept(instance.acquire(LOCK))),
+		return Stream.of(
+				interrupted("an exclusive owner or reader",
+						(instance, got) -> got.release(instance.acquire(LOCK.mode(any(LockMode.values()))))),
 				interrupted("a blocking attempt",
-						(instance, got) -> instance.locks().tryAcquire(LOCK).ifPresent(got::accept)),
-				interrupted("permits", (instance, got) -> got.accept(instance.acquire(PERMIT))),
+						(instance, got) -> instance.locks().tryAcquire(LOCK).ifPresent(got::release)),
+				interrupted("permits",
+						(instance, got) -> got.release(instance.acquire(
+								SemaphoreRequest.of(KEY, 3).permits(any(1, 2, 3)).waitTime(Duration.ofMinutes(1))))),
 				interrupted("Lock.lockInterruptibly", (instance, got) -> {
 					Lock lock = instance.locks().asLock(KEY);
 					lock.lockInterruptibly();
@@ -78,12 +85,12 @@ class GiveUpTests extends FaultTestCase {
 						got.count();
 						lock.unlock();
 					}
-				}), interrupted("a writing lock", (instance, got) -> {
-					Lock lock = instance.locks().asReadWriteLock(KEY).writeLock();
-					lock.lockInterruptibly();
-					got.count();
-					lock.unlock();
 				}), interrupted("an annotated method", (instance, got) -> shop(instance).plain(got)));
+	}
+
+	@SafeVarargs
+	private static <T> T any(T... choice) {
+		return choice[ThreadLocalRandom.current().nextInt(choice.length)];
 	}
 
 	private static Arguments interrupted(String name, Blocking face) {
@@ -92,7 +99,7 @@ class GiveUpTests extends FaultTestCase {
 
 	@ParameterizedTest
 	@MethodSource("interruptions")
-	@DisplayName("F18 hundreds of interrupts each: of blocking faces, views and annotated methods")
+	@DisplayName("F16 F17 hundreds of interrupts each: of blocking faces, views and annotated methods")
 	void interrupts(Blocking face) {
 		List<Instance> instances = instances();
 		Got got = new Got();
@@ -107,6 +114,7 @@ class GiveUpTests extends FaultTestCase {
 				}
 				catch (NotAcquiredException ex) {
 					assertThat(ex.getReason()).isEqualTo(Reason.INTERRUPTED);
+					assertThat(Thread.currentThread().isInterrupted()).as("flag").isTrue();
 					interrupted.incrementAndGet();
 				}
 				Thread.interrupted();
@@ -268,6 +276,12 @@ class GiveUpTests extends FaultTestCase {
 
 		void count() {
 			this.times.incrementAndGet();
+		}
+
+		/** Release a lease, possibly interrupted. */
+		void release(Lease lease) {
+			count();
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
 
 		void accept(Lease lease) {

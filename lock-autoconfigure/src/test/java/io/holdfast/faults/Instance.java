@@ -9,10 +9,15 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.PermitLease;
+import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.engine.LeaseEngine;
 
 import org.springframework.context.ConfigurableApplicationContext;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * A running application, as its own code sees it.
@@ -27,6 +32,31 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 
 	SemaphoreService semaphores() {
 		return this.context.getBean(SemaphoreService.class);
+	}
+
+	LeaseEngine engine() {
+		return this.context.getBean(LeaseEngine.class);
+	}
+
+	/** Wait until wake-ups are received, in a cluster from all masters. */
+	void awaitListening() {
+		await("a subscription").atMost(Fleet.SOON.multipliedBy(3)).until(() -> engine().status().listening());
+	}
+
+	/** Check that another instance waits for a lock of this instance, and gets it. */
+	void assertHandsOverTo(Instance other) {
+		LockRequest request = LockRequest.of("handed-over").waitForever().leaseTime(Duration.ofMinutes(1));
+		LockLease held = acquire(request);
+		assertThat(other.tryAcquire(request.key())).isEmpty();
+		CompletableFuture<LockLease> next = other.acquireInBackground(request);
+		await("a waiter in the queue").atMost(Fleet.SOON).until(() -> locks().status(request.key()).waiting() == 1);
+		assertThat(next).isNotDone();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(tryAcquire(request.key())).as("free for others between the two").isEmpty();
+		assertThat(next).succeedsWithin(Fleet.SOON).satisfies((lease) -> {
+			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
+			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
 	}
 
 	LockLease acquire(String key) {

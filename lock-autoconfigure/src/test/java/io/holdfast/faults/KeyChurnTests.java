@@ -6,8 +6,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.Lease;
-import io.holdfast.LockRequest;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.Idleness;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -37,12 +35,10 @@ class KeyChurnTests {
 			Instance instance = fleet.start("holdfast.lock.fence-retention=1s", "holdfast.redis.command-timeout=30s");
 			for (int round = 0; round < KEYS / AT_ONCE; round++) {
 				List<CompletableFuture<?>> uses = new ArrayList<>();
-				for (int i = 0; i < AT_ONCE / 4; i++) {
+				for (int i = 0; i < AT_ONCE / 3; i++) {
 					String key = "round" + round + "-" + i;
-					uses.add(release(instance.locks().acquireAsync(LockRequest.of(key))));
-					uses.add(release(instance.semaphores().acquireAsync(SemaphoreRequest.of(key, 3))));
 					for (Pool pool : Pool.values()) {
-						uses.add(release(new PoolRequest(pool, key + pool).acquireAsync(instance)));
+						uses.add(release(new PoolRequest(pool, pool.key(key)).acquireAsync(instance)));
 					}
 				}
 				CompletableFuture.allOf(uses.toArray(CompletableFuture[]::new)).orTimeout(60, TimeUnit.SECONDS).join();

@@ -5,8 +5,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
-import io.holdfast.LockService;
 import io.holdfast.ReleaseResult;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor.Holder;
@@ -24,7 +22,6 @@ import org.springframework.data.redis.connection.DataType;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.tuple;
 
 /**
@@ -55,7 +52,7 @@ class KeyTests {
 			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo("settings"));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.tryAcquire("settings"));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.instance.locks().status("settings"));
-		LeaseEngine engine = this.instance.context().getBean(LeaseEngine.class);
+		LeaseEngine engine = this.instance.engine();
 		assertThat(new LocksEndpoint(engine).lock("settings")).isNotNull().satisfies((seen) -> {
 			assertThat(seen.holders()).extracting(Holder::foreign, Holder::ttlMillis).containsExactly(tuple(true, -1L));
 			assertThat(seen.fencingToken()).isNull();
@@ -80,25 +77,6 @@ class KeyTests {
 			.withMessageContaining(this.fleet.lockKey("settings"));
 		assertThat(this.fleet.observer().type(key)).isEqualTo(DataType.HASH);
 		assertThat(this.fleet.isLocked("settings")).isFalse();
-	}
-
-	static Stream<Named<String>> badKeys() {
-		return Stream.of(Named.of("an empty key", ""), Named.of("a blank key", " "),
-				Named.of("a line break", "stock:1\nstock:2"), Named.of("a NUL", "stock\u0000"),
-				Named.of("a C1 control character", "stock\u0085"),
-				Named.of("more than 1024 characters", "x".repeat(1025)));
-	}
-
-	@ParameterizedTest(name = "Refused: {0}")
-	@MethodSource("badKeys")
-	void refused(String key) {
-		LockService locks = this.instance.locks();
-		assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire(key)).withMessageContaining("key");
-		assertThatIllegalArgumentException().isThrownBy(() -> locks.tryAcquire(key));
-		assertThatIllegalArgumentException().isThrownBy(() -> locks.asLock(key));
-		assertThatIllegalArgumentException().isThrownBy(() -> locks.status(key));
-		assertThatIllegalArgumentException().isThrownBy(() -> locks.admin().forceRelease(key));
-		assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of(key));
 	}
 
 	static Stream<Named<String>> oddKeys() {

@@ -153,40 +153,6 @@ class LeaderElectionTests extends FaultTestCase {
 		await("the first one leads again").atMost(SOON).until(() -> leads(one));
 	}
 
-	@Slow
-	@Test
-	@DisplayName("While Redis is away no instance leads, and when it is back one does")
-	void redisAway() {
-		FaultProxy proxy = this.fleet.proxy();
-		Instance one = this.fleet.start(proxy, Application.class, SHORT_LEASE);
-		Instance two = this.fleet.start(proxy, Application.class, SHORT_LEASE);
-		awaitLeader(one, two);
-		proxy.down();
-		await("no leader").during(Duration.ofSeconds(1)).atMost(SOON).until(() -> !leads(one) && !leads(two));
-		proxy.up();
-		Instance leader = awaitLeader(one, two);
-		assertStays(leader, (leader == one) ? two : one);
-	}
-
-	@Slow
-	@Test
-	@DisplayName("An instance that stops while it waits leaves no place in the queue, and the leader alone")
-	void stopsWaiting() {
-		Instance one = start(LONG_LEASE);
-		awaitLeader(one);
-		for (int i = 0; i < 5; i++) {
-			Instance two = start(LONG_LEASE);
-			this.fleet.awaitQueued(KEY);
-			List<String> history = history(two);
-			two.close();
-			await("an empty queue").atMost(SOON).until(() -> this.fleet.queued(KEY) == 0);
-			assertThat(history).isEmpty();
-		}
-		assertThat(leads(one)).isTrue();
-		one.close();
-		this.fleet.awaitNothingLeft();
-	}
-
 	@Test
 	@DisplayName("The registry's own methods run what they are given under the lock")
 	void executesLocked() throws Exception {

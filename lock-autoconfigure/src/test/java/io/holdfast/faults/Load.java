@@ -13,7 +13,6 @@ import java.util.stream.Stream;
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -41,11 +40,9 @@ final class Load {
 	 */
 	Load(String key, Predicate<LeaseStoreException> tolerated, Instance... instances) {
 		this.tolerated = tolerated;
-		LockRequest lock = LockRequest.of(key).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1));
-		this.turns = Stream.concat(Stream.of(new Turns((instance) -> instance.acquire(lock))),
-				Stream.of(Pool.values())
-					.map((pool) -> new PoolRequest(pool, key + pool).waitTime(Duration.ofMinutes(1)).all())
-					.map((request) -> new Turns(request::acquire)))
+		this.turns = Stream.of(Pool.values())
+			.map((pool) -> new PoolRequest(pool, pool.key(key)).waitTime(Duration.ofMinutes(1)).all())
+			.map((request) -> new Turns(request::acquire))
 			.toList();
 		for (Instance instance : instances) {
 			for (Turns each : this.turns) {

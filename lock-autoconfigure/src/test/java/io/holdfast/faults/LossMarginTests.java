@@ -26,7 +26,6 @@ import org.springframework.context.annotation.Import;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -83,20 +82,6 @@ class LossMarginTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A lost holder that releases within the margin frees the key at once, and is told of the loss")
-	void lateRelease() {
-		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST.autoRenew(false));
-		CountDownLatch lost = new CountDownLatch(1);
-		lease.onLost(lost::countDown);
-		assertLostBeforeOthers(lease, MARGIN);
-		await("the action on loss").atMost(SOON).until(() -> lost.getCount() == 0);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld);
-		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-		assertThat(this.fleet.isLocked("margin")).isFalse();
-	}
-
-	@Test
 	@DisplayName("Of several keys none ends before the margin is over")
 	void severalKeys() {
 		Instance cut = this.fleet.start(this.proxy);
@@ -106,45 +91,6 @@ class LossMarginTests extends ProxiedTestCase {
 		assertLostBeforeOthers(lease, MARGIN);
 		this.proxy.up();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-	}
-
-	@Test
-	@DisplayName("The longer margin of a nested lease counts for the outer one, too")
-	void nested() {
-		Instance cut = this.fleet.start(this.proxy);
-		try (LockLease outer = cut.acquire(REQUEST.lossMargin(Duration.ZERO));
-				LockLease nested = cut.acquire(REQUEST)) {
-			this.proxy.down();
-			assertLostBeforeOthers(outer, MARGIN);
-			assertThat(nested.isHeld()).isFalse();
-			this.proxy.up();
-		}
-	}
-
-	@Test
-	@DisplayName("A lock is handed over within the instance to a request with the same margin, and keeps it")
-	void handOver() {
-		Instance cut = this.fleet.start(this.proxy, "holdfast.lock.local-hand-over.max-time=1m");
-		LockLease first = cut.acquire(REQUEST);
-		CompletableFuture<LockLease> second = cut.locks().acquireAsync(REQUEST);
-		CompletableFuture<LockLease> third = cut.locks().acquireAsync(REQUEST.lossMargin(Duration.ZERO));
-		first.release();
-		assertThat(second).succeedsWithin(SOON)
-			.satisfies((lease) -> assertThat(lease.fencingToken()).isEqualTo(first.fencingToken() + 1));
-		second.join().release();
-		assertThat(third).succeedsWithin(SOON)
-			.satisfies((lease) -> assertThat(lease.fencingToken()).isGreaterThan(first.fencingToken() + 2));
-		CompletableFuture<LockLease> fourth = cut.locks().acquireAsync(REQUEST);
-		CompletableFuture<LockLease> fifth = cut.locks().acquireAsync(REQUEST);
-		third.join().release();
-		assertThat(fourth).succeedsWithin(SOON);
-		fourth.join().release();
-		assertThat(fifth).succeedsWithin(SOON)
-			.satisfies((lease) -> assertThat(lease.fencingToken()).isEqualTo(fourth.join().fencingToken() + 1));
-		this.proxy.down();
-		assertLostBeforeOthers(fifth.join(), MARGIN);
-		this.proxy.up();
-		assertThat(fifth.join().release()).isEqualTo(ReleaseResult.LOST);
 	}
 
 	@Test

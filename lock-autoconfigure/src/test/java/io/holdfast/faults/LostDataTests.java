@@ -1,34 +1,35 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
-import java.util.stream.Stream;
 
+import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.Order;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Named;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
- * What was stored for a held lock goes away, or is replaced. Its holder has lost it, and
- * does not bring it back.
+ * The data of a lease goes away, or is replaced, while it is held and waited for, or
+ * there is no room for more. Its holder has lost the lease, and does not bring it back.
  */
 @WithRedis
 class LostDataTests {
@@ -36,7 +37,7 @@ class LostDataTests {
 	private static final String KEY = "lost-data";
 
 	/** So long that a loss within a fraction of it came by a renewal. */
-	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON).leaseTime(Duration.ofMillis(4500));
+	private static final Duration LEASE = Duration.ofMillis(4500);
 
 	private static final Duration RENEWAL_PERIOD = Duration.ofMillis(1500);
 
@@ -44,94 +45,187 @@ class LostDataTests {
 
 	private final Fleet fleet;
 
+	private final Instance instance;
+
+	private final Instance other;
+
 	LostDataTests(TestRedis redis) {
 		this.server = redis.startServer();
 		this.fleet = Fleet.on(redis, this.server);
+		this.instance = this.fleet.start();
+		this.other = this.fleet.start();
 	}
 
-	@Test
-	@DisplayName("F14 Redis starts again without data: lost within a renewal period, and not brought back")
-	void restartWithoutData() throws InterruptedException {
-		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST);
-		CountDownLatch lost = new CountDownLatch(1);
-		lease.onLost(lost::countDown);
-		this.server.restart();
-		assertLostSoon(lease, lost);
-		assertThat(this.fleet.isLocked(KEY)).isFalse();
-		assertThat(this.fleet.fence(KEY)).isZero();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-		assertLocksAgain(instance, lease.fencingToken());
+	enum Loss {
+
+		RESTART, FLUSHALL, HOLDERS, HOLDERS_AND_STATE, ANOTHER_TYPE, MOVED, ANOTHER_OWNER
+
 	}
 
-	@Test
-	@DisplayName("F14 Redis starts again without data: a waiter has its turn all the same")
-	void restartWithoutDataWhileOthersWait() {
-		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST);
-		this.fleet.awaitQueued(KEY);
-		this.server.restart();
-		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
-			assertThat(lease.release()).isIn(ReleaseResult.LOST, ReleaseResult.RELEASED);
-			next.extend(Duration.ofSeconds(20));
-			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-		this.fleet.awaitNothingLeft();
+	private void lose(Loss loss, Pool pool) {
+		String holders = pool.holdersKey(this.fleet, KEY);
+		switch (loss) {
+			case RESTART -> this.server.restart();
+			case FLUSHALL -> this.fleet.onServer((connection) -> connection.serverCommands().flushAll());
+			case HOLDERS -> this.fleet.observer().delete(holders);
+			case HOLDERS_AND_STATE -> {
+				this.fleet.observer().delete(holders);
+				this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+			}
+			case ANOTHER_TYPE -> {
+				this.fleet.observer().delete(holders);
+				this.fleet.observer().opsForList().rightPush(holders, "a list");
+			}
+			case MOVED -> this.fleet.observer().rename(holders, "moved");
+			case ANOTHER_OWNER -> this.fleet.observer().opsForValue().set(holders, "stranger", LEASE);
+		}
 	}
 
-	static Stream<Named<Consumer<Fleet>>> losses() {
-		return Stream.of(
-				Named.of("FLUSHALL", (fleet) -> fleet.onServer((connection) -> connection.serverCommands().flushAll())),
-				Named.of("DEL", (fleet) -> fleet.observer().delete(fleet.lockKey(KEY))),
-				Named.of("DEL of everything",
-						(fleet) -> fleet.observer().delete(fleet.observer().keys("*" + KEY + "*"))),
-				Named.of("RENAME",
-						(fleet) -> fleet.observer().rename(fleet.lockKey(KEY), fleet.lockKey(KEY) + "-moved")),
-				Named.of("SET by another client",
-						(fleet) -> fleet.observer()
-							.opsForValue()
-							.set(fleet.lockKey(KEY), "stranger", Duration.ofSeconds(1))),
-				Named.of("another type", (fleet) -> {
-					fleet.observer().delete(fleet.lockKey(KEY));
-					fleet.observer().opsForList().rightPush(fleet.lockKey(KEY), "a list");
-					fleet.observer().expire(fleet.lockKey(KEY), Duration.ofSeconds(3));
-				}));
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON).leaseTime(LEASE);
 	}
 
-	@Slow
-	@ParameterizedTest(name = "F37 {0} while held: lost within a renewal period, and the fence still grows")
-	@MethodSource("losses")
-	void lost(Consumer<Fleet> loss) throws InterruptedException {
-		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST);
-		CountDownLatch lost = new CountDownLatch(1);
-		lease.onLost(lost::countDown);
-		loss.accept(this.fleet);
-		assertLostSoon(lease, lost);
-		lease.close();
-		// Whatever stands there now, and was never ours.
-		this.fleet.observer().delete(List.of(this.fleet.lockKey(KEY), this.fleet.lockKey(KEY) + "-moved"));
-		assertLocksAgain(this.fleet.start(), lease.fencingToken());
-		assertLocksAgain(instance, lease.fencingToken());
-	}
-
-	private static void assertLostSoon(LockLease lease, CountDownLatch lost) throws InterruptedException {
+	@ParameterizedTest(
+			name = "F14 F37 {1} lost while held: told within a renewal period, not brought back, fences grow, and never too many holders ({0})")
+	@CsvSource({ "LOCK, RESTART", "LOCK, FLUSHALL", "LOCK, HOLDERS", "LOCK, HOLDERS_AND_STATE", "LOCK, ANOTHER_TYPE",
+			"LOCK, MOVED", "LOCK, ANOTHER_OWNER", "SEMAPHORE, RESTART", "SEMAPHORE, FLUSHALL", "SEMAPHORE, HOLDERS",
+			"SEMAPHORE, HOLDERS_AND_STATE", "SEMAPHORE, ANOTHER_TYPE", "READ_WRITE, RESTART", "READ_WRITE, FLUSHALL",
+			"READ_WRITE, HOLDERS", "READ_WRITE, ANOTHER_TYPE" })
+	void holdersLost(Pool pool, Loss loss) throws InterruptedException {
+		Lease lease = request(pool).acquire(this.instance);
+		List<Lease> all = new ArrayList<>(request(pool).acquireRest(this.other));
+		all.add(lease);
+		CountDownLatch lost = new CountDownLatch(all.size());
+		all.forEach((one) -> one.onLost(lost::countDown));
+		lose(loss, pool);
 		// A second more for a driver that has to connect again, and for busy machines.
 		Duration time = RENEWAL_PERIOD.plusMillis(1500);
-		assertThat(time).isLessThan(REQUEST.leaseTime());
+		assertThat(time).isLessThan(LEASE);
 		assertThat(lost.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss in time").isTrue();
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld).withMessageContaining(KEY);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(20)));
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(LEASE));
+		if (loss == Loss.ANOTHER_TYPE || loss == Loss.ANOTHER_OWNER) {
+			assertThat(this.fleet.observer().delete(pool.holdersKey(this.fleet, KEY))).isTrue();
+		}
+		assertThat(this.fleet.observer().hasKey(pool.holdersKey(this.fleet, KEY))).isFalse();
+		Lease next = request(pool).all().acquire(this.other);
+		if (next instanceof LockLease lock) {
+			assertThat(lock.fencingToken()).isGreaterThan(((LockLease) lease).fencingToken());
+		}
+		all.forEach((one) -> assertThat(one.release()).isEqualTo(ReleaseResult.LOST));
+		assertThat(request(pool).tryAcquire(this.instance)).as("after the release of the lost").isEmpty();
+		assertThat(request(pool).tryAcquire(this.other)).isEmpty();
+		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
 	}
 
-	private void assertLocksAgain(Instance instance, long fence) {
-		try (LockLease next = instance.acquire(REQUEST)) {
-			assertThat(next.fencingToken()).isGreaterThan(fence);
-		}
-		this.fleet.awaitNothingLeft();
+	@Slow
+	@ParameterizedTest(
+			name = "F14 F37 {1} lost while others wait: they have their turns, and never too many who look ({0}, {2})")
+	@CsvSource({ "SEMAPHORE, RESTART, LOCAL_HAND_OVER", "SEMAPHORE, FLUSHALL, STRICT",
+			"SEMAPHORE, HOLDERS, LOCAL_HAND_OVER", "READ_WRITE, RESTART, LOCAL_HAND_OVER",
+			"READ_WRITE, FLUSHALL, LOCAL_HAND_OVER", "READ_WRITE, FLUSHALL, STRICT",
+			"READ_WRITE, HOLDERS, LOCAL_HAND_OVER", "READ_WRITE, HOLDERS, STRICT" })
+	void holdersLostWhileOthersWait(Pool pool, Loss loss, Order order) {
+		Instance holder = this.fleet.start(order.properties());
+		Lease lease = request(pool).all().acquire(holder);
+		CompletableFuture<Lease> first = request(pool).all().acquireInBackground(this.other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		CompletableFuture<? extends Lease> second = request(pool).all().acquireAsync(holder);
+		// Behind an exclusive owner of its own instance, another one waits there.
+		boolean waitsHere = pool == Pool.READ_WRITE;
+		pool.awaitQueued(this.fleet, KEY, waitsHere ? 1 : 2);
+		lose(loss, pool);
+		await("the loss").atMost(SOON).until(() -> !lease.isHeld());
+		lease.close();
+		CompletableFuture.anyOf(first, second).orTimeout(10, TimeUnit.SECONDS).join();
+		CompletableFuture<? extends Lease> winner = first.isDone() ? first : second;
+		CompletableFuture<? extends Lease> loser = first.isDone() ? second : first;
+		assertThat(loser).as("granted beside the other").isNotDone();
+		assertThat(request(pool).tryAcquire(this.other)).isEmpty();
+		assertThat(winner.join().release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(loser).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@Slow
+	@ParameterizedTest(
+			name = "F37 the state lost while held: not noticed by the holder, and what is in use is still known ({0})")
+	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
+	void stateLost(Pool pool) {
+		Lease lease = request(pool).acquire(this.instance);
+		Lease neighbour = request(pool).acquire(this.other);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(this.other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+		await("more than a lease").during(LEASE.plusSeconds(1))
+			.atMost(SOON)
+			.until(() -> lease.isHeld() && neighbour.isHeld() && !waiting.isDone());
+		assertThat(request(pool).tryAcquire(this.instance)).as("before its turn").isEmpty();
+		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).as("granted beside the other").isNotDone();
+		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+		assertThat(neighbour.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON).satisfies((all) -> {
+			this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+			assertThat(request(pool).tryAcquire(this.instance)).isEmpty();
+			this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
+			assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@ParameterizedTest(
+			name = "F37 the queue lost: who waits has its turn all the same, and the holder notices nothing ({0})")
+	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
+	void queueLost(Pool pool) {
+		Lease lease = request(pool).all().acquire(this.instance);
+		CompletableFuture<Lease> first = request(pool).all().acquireInBackground(this.other);
+		CompletableFuture<Lease> second = request(pool).acquireInBackground(this.instance);
+		pool.awaitQueued(this.fleet, KEY, 2);
+		this.fleet.observer().delete(pool.queueKey(this.fleet, KEY));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(CompletableFuture.allOf(first.thenAccept(Lease::close), second.thenAccept(Lease::close)))
+			.succeedsWithin(SOON);
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	@Slow
+	@ParameterizedTest(
+			name = "F32 memory is full: nothing new, and that is said; who holds is renewed, releases and hands over ({0})")
+	@EnumSource
+	void memoryFull(Pool pool) {
+		Duration handOff = Duration.ofSeconds(3);
+		Instance patient = this.fleet.start("holdfast.wake-up.handoff-timeout=" + handOff);
+		this.fleet.awaitListening(3);
+		Duration leaseTime = Duration.ofSeconds(1);
+		Lease lease = request(pool).leaseTime(leaseTime).acquire(this.instance);
+		limitMemory("1");
+		PoolRequest another = new PoolRequest(pool, "another");
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> another.acquire(this.other))
+			.withMessageContaining("out of memory");
+		await("more than a lease").during(leaseTime.plusMillis(500)).atMost(SOON).until(lease::isHeld);
+		lease.extend(Duration.ofMinutes(1));
+		limitMemory("0");
+		CompletableFuture<Lease> waiting = request(pool).all()
+			.leaseTime(Duration.ofMinutes(1))
+			.acquireInBackground(patient);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		limitMemory("1");
+		await("more than the time after which it asks again").during(handOff.dividedBy(2).plusMillis(200))
+			.atMost(SOON)
+			.until(() -> !waiting.isDone());
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(waiting).succeedsWithin(SOON)
+			.satisfies((next) -> assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED));
+		limitMemory("0");
+		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
+	}
+
+	private void limitMemory(String bytes) {
+		this.fleet.onServer((connection) -> connection.serverCommands().setConfig("maxmemory", bytes));
 	}
 
 }

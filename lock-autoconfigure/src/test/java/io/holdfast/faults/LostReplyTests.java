@@ -1,106 +1,150 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Order;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Redis carries a command out, and its reply never arrives. The proxy waits for a request
- * that names the key, so that it is the one that the test sends next.
+ * Redis executes a command, and the reply is lost. The proxy waits for a request with the
+ * key, so that it is the next request of the test.
  */
-class LostReplyTests extends LostReplyTestCase {
+@ParameterizedClass
+@EnumSource
+class LostReplyTests extends ProxiedTestCase {
 
-	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON).leaseTime(Duration.ofSeconds(20));
+	private static final String KEY = "lost-reply";
+
+	private final Pool pool;
+
+	private final PoolRequest request;
+
+	/** Behind the proxy. */
+	private Instance instance;
+
+	private Instance other;
+
+	LostReplyTests(Pool pool) {
+		this.pool = pool;
+		this.request = new PoolRequest(pool, KEY).waitTime(SOON);
+	}
 
 	@BeforeEach
-	void warmUp() {
-		this.instance.warmUp();
+	void start() {
+		this.instance = this.fleet.start(this.proxy);
+		this.other = this.fleet.start();
+		this.fleet.awaitListening(2);
+		this.request.warmUp(this.instance);
+	}
+
+	private void assertCut() {
+		assertThat(this.proxy.cuts()).as("replies lost").isOne();
+	}
+
+	private void assertAllFree() {
+		this.pool.assertAllFree(this.fleet, KEY, this.other, this.instance);
+	}
+
+	private static void assertNewer(Lease next, Lease before) {
+		if (next instanceof LockLease lock) {
+			assertThat(lock.fencingToken()).isGreaterThan(((LockLease) before).fencingToken());
+		}
+	}
+
+	/** Run an action that may also fail, with the key. */
+	private static void orStoreTrouble(Runnable action) {
+		try {
+			action.run();
+		}
+		catch (LeaseStoreException ex) {
+			assertThat(ex.getKey()).isEqualTo(KEY);
+		}
 	}
 
 	@Test
-	@DisplayName("F5 the reply to ACQUIRE lost, and the command repeated by the driver: one hold, one fence")
+	@DisplayName("F5 the reply to ACQUIRE lost, and the command repeated by the driver: one grant, one fence")
 	void acquireRepeated() {
 		this.proxy.swallowRepliesThenFin(KEY);
-		LockLease lease = this.instance.acquire(REQUEST);
+		Lease lease = this.request.acquire(this.instance);
 		assertCut();
-		assertThat(this.fleet.fence(KEY)).isEqualTo(lease.fencingToken());
-		assertThat(this.fleet.queued(KEY)).isZero();
-		assertThat(this.other.tryAcquire(KEY)).isEmpty();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		this.fleet.awaitNothingLeft();
-		try (LockLease next = this.other.acquire(REQUEST)) {
-			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+		if (this.pool == Pool.LOCK) {
+			assertThat(this.fleet.fence(KEY)).isEqualTo(((LockLease) lease).fencingToken());
 		}
+		assertThat(this.fleet.observer().hasKey(this.pool.queueKey(this.fleet, KEY))).isFalse();
+		assertThat(this.request.all().tryAcquire(this.other)).isEmpty();
+		List<Lease> rest = this.request.acquireRest(this.other);
+		assertThat(this.pool.holders(this.fleet, KEY)).isEqualTo(this.pool.shares());
+		rest.forEach((one) -> assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED));
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertAllFree();
 	}
 
 	@Test
 	@DisplayName("F5 the reply to a waiter's ACQUIRE lost, and the command repeated: it waits once, and has one turn")
 	void waitingAcquireRepeated() {
-		LockLease held = this.other.acquire(REQUEST);
+		Lease held = this.request.all().acquire(this.other);
 		this.proxy.swallowRepliesThenFin(KEY);
-		CompletableFuture<LockLease> waiting = this.instance.acquireInBackground(REQUEST);
+		CompletableFuture<Lease> waiting = this.request.acquireInBackground(this.instance);
 		await("lost reply").atMost(SOON).until(() -> this.proxy.cuts() == 1);
-		this.fleet.awaitQueued(KEY);
+		this.pool.awaitQueued(this.fleet, KEY, 1);
 		assertThat(waiting).isNotDone();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
+			assertNewer(lease, held);
+			assertThat(this.pool.holders(this.fleet, KEY)).isOne();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
-		this.fleet.awaitNothingLeft();
+		assertAllFree();
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RELEASE lost, and the command repeated: RELEASED, and nothing left")
+	@DisplayName("F5 the reply to RELEASE lost, and the command repeated: given back once, and the next owner is left alone")
 	void releaseRepeated() {
-		LockLease lease = this.instance.acquire(REQUEST);
+		Lease lease = this.request.acquire(this.instance);
+		List<Lease> rest = this.request.acquireRest(this.other);
+		CompletableFuture<Lease> waiting = this.request.all().acquireInBackground(this.other);
+		this.pool.awaitQueued(this.fleet, KEY, 1);
 		this.proxy.swallowRepliesThenFin(KEY);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertCut();
-		this.fleet.awaitNothingLeft();
+		for (Lease one : rest) {
+			assertThat(waiting).isNotDone();
+			assertThat(this.pool.holders(this.fleet, KEY)).isEqualTo(rest.size() - rest.indexOf(one));
+			assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED);
+		}
+		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
+			assertThat(this.request.tryAcquire(this.instance)).isEmpty();
+			next.extend(Duration.ofMinutes(2));
+			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
+		});
+		assertAllFree();
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RELEASE lost, and not waited for: the next request of the instance finds the lock free")
+	@DisplayName("F5 the reply to RELEASE lost, and not waited for: the next request of the instance is granted")
 	void releaseRepeatedBeforeTheNextRequest() {
-		LockLease lease = this.instance.acquire(REQUEST);
+		Lease lease = this.request.all().acquire(this.instance);
 		this.proxy.swallowRepliesThenFin(KEY);
 		lease.close();
-		assertThat(this.instance.tryAcquire(KEY)).get().satisfies((next) -> {
-			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+		assertThat(this.request.all().tryAcquire(this.instance)).hasValueSatisfying((next) -> {
+			assertNewer(next, lease);
 			next.close();
 		});
 		assertCut();
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
-	@DisplayName("F5 the reply to RELEASE lost, and the command repeated: the next owner is left alone")
-	void releaseRepeatedWhileTheNextOneHolds() {
-		LockLease lease = this.instance.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = this.other.acquireInBackground(REQUEST);
-		this.fleet.awaitQueued(KEY);
-		this.proxy.swallowRepliesThenFin(KEY);
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertCut();
-		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(this.instance.tryAcquire(KEY)).isEmpty();
-			next.extend(Duration.ofSeconds(20));
-			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
 		this.fleet.awaitNothingLeft();
 	}
 
@@ -109,83 +153,69 @@ class LostReplyTests extends LostReplyTestCase {
 	void releaseWithNextRepeated() {
 		// Otherwise there is no command at all.
 		Instance strict = this.fleet.start(this.proxy, Order.STRICT.properties());
-		strict.warmUp();
-		LockLease lease = strict.acquire(REQUEST);
+		this.request.warmUp(strict);
+		Lease lease = this.request.all().acquire(strict);
 		// Queued here when the call returns.
-		CompletableFuture<LockLease> waiting = strict.locks().acquireAsync(REQUEST);
+		CompletableFuture<? extends Lease> waiting = this.request.all().acquireAsync(strict);
 		this.proxy.swallowRepliesThenFin(KEY);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
 			assertCut();
-			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
+			assertNewer(next, lease);
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 		this.fleet.awaitNothingLeft();
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RENEW lost, and the command repeated: still held, for the longer time")
+	@DisplayName("F5 the reply to RENEW lost, and the command repeated: held for the longer time")
 	void renewRepeated() {
-		LockLease lease = this.instance.acquire(REQUEST);
+		Lease lease = this.request.acquire(this.instance);
 		this.proxy.swallowRepliesThenFin(KEY);
-		lease.extend(Duration.ofSeconds(60));
+		lease.extend(Duration.ofMinutes(3));
 		assertCut();
 		assertThat(lease.isHeld()).isTrue();
-		assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofSeconds(40));
+		assertThat(this.pool.leaseLeft(this.fleet, KEY)).isGreaterThan(Duration.ofMinutes(2));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		this.fleet.awaitNothingLeft();
+		assertAllFree();
 	}
 
 	@Test
 	@DisplayName("F6 the reply to ACQUIRE lost by a reset: held, or the store's trouble and cleaned up")
 	void acquireReset() {
 		this.proxy.swallowRepliesThenReset(KEY);
-		LockLease lease = null;
-		try {
-			lease = this.instance.acquire(REQUEST);
-		}
-		catch (LeaseStoreException ex) {
-			assertThat(ex.getKey()).isEqualTo(KEY);
-		}
+		orStoreTrouble(() -> {
+			try (Lease lease = this.request.acquire(this.instance)) {
+				assertThat(this.request.all().tryAcquire(this.other)).isEmpty();
+				assertThat(this.pool.holders(this.fleet, KEY)).isOne();
+				assertThat(lease.isHeld()).isTrue();
+			}
+		});
 		assertCut();
-		assertOneOwnerAtMost(lease);
+		assertAllFree();
 	}
 
 	@Test
-	@DisplayName("F6 the reply to RELEASE lost by a reset: RELEASED, or the store's trouble, and the key is free")
+	@DisplayName("F6 the reply to RELEASE lost by a reset: RELEASED, or the store's trouble, and free")
 	void releaseReset() {
-		LockLease lease = this.instance.acquire(REQUEST);
+		Lease lease = this.request.all().acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);
 		orStoreTrouble(() -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertCut();
-		assertOneOwnerAtMost(null);
+		assertAllFree();
 	}
 
 	@Test
 	@DisplayName("F6 the reply to RENEW lost by a reset: still held, with the store's trouble or without")
 	void renewReset() {
-		LockLease lease = this.instance.acquire(REQUEST);
+		Lease lease = this.request.acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);
-		orStoreTrouble(() -> lease.extend(Duration.ofSeconds(60)));
+		orStoreTrouble(() -> lease.extend(Duration.ofMinutes(3)));
 		assertCut();
 		assertThat(lease.isHeld()).isTrue();
-		assertOneOwnerAtMost(lease);
-	}
-
-	/** And both instances work again, long before a lease is over. */
-	private void assertOneOwnerAtMost(@Nullable LockLease lease) {
-		if (lease != null) {
-			assertThat(this.other.tryAcquire(KEY)).isEmpty();
-			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		}
-		try (LockLease next = this.other.acquire(REQUEST)) {
-			assertThat(this.instance.locks().status(KEY).isLocked()).isTrue();
-			assertThat(next.isHeld()).isTrue();
-		}
-		try (LockLease again = this.instance.acquire(REQUEST)) {
-			assertThat(again.isHeld()).isTrue();
-		}
-		this.fleet.awaitNothingLeft();
+		assertThat(this.request.all().tryAcquire(this.other)).isEmpty();
+		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertAllFree();
 	}
 
 }

@@ -7,7 +7,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.IntStream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
@@ -338,23 +337,6 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("What is acquired at the same time shares a few WAITs")
-	void shared() {
-		Instance instance = this.fleet.start(ONE, PATIENT);
-		instance.warmUp();
-		this.link.delay(Duration.ofMillis(300));
-		long before = waits();
-		List<CompletableFuture<LockLease>> all = IntStream.range(0, 1000)
-			.mapToObj((i) -> instance.locks().acquireAsync(LockRequest.of(KEY + i).waitTime(SOON)))
-			.toList();
-		assertThat(all).allSatisfy((one) -> assertThat(one).succeedsWithin(SOON));
-		assertThat(waits() - before).isBetween(1L, 20L);
-		this.link.pass();
-		all.forEach((one) -> one.join().release());
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
 	@DisplayName("Where an application uses Jedis, and with polling: grants and hand-offs wait for replicas as well")
 	void otherWays() {
 		Instance first = this.fleet.start("spring.data.redis.client-type=jedis", ONE, PATIENT,
@@ -370,26 +352,6 @@ class MinReplicasTests {
 		this.replica.thaw();
 		assertThat(waiting).succeedsWithin(SOON)
 			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Slow
-	@Test
-	@DisplayName("A connection that breaks while replicas are waited for is replaced")
-	void connectionBreaks() {
-		FaultProxy proxy = this.fleet.proxy();
-		Instance instance = this.fleet.start(proxy, ONE, PATIENT);
-		instance.warmUp();
-		this.replica.freeze();
-		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST);
-		await("waited for").atMost(SOON).until(() -> blocked() == 1);
-		proxy.down();
-		assertThat(waiting).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LeaseStoreException.class);
-		this.replica.thaw();
-		proxy.up();
-		await().atMost(SOON).ignoreException(LeaseStoreException.class).untilAsserted(() -> {
-			assertThat(instance.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
-		});
 		this.fleet.awaitNothingLeft();
 	}
 

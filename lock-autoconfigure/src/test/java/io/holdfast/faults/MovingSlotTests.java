@@ -8,7 +8,6 @@ import java.util.stream.Stream;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.Move;
 import io.holdfast.testing.Slow;
@@ -22,7 +21,6 @@ import org.junit.jupiter.api.Test;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Slots of a cluster move from node to node, with what is held and waited for in them.
@@ -51,10 +49,7 @@ class MovingSlotTests {
 	 * own.
 	 */
 	private List<String> held() {
-		return Stream
-			.concat(Stream.of(this.fleet.lockKey(KEY)),
-					Stream.of(Pool.values()).map((pool) -> pool.holdersKey(this.fleet, KEY + pool)))
-			.toList();
+		return Stream.of(Pool.values()).map((pool) -> pool.holdersKey(this.fleet, pool.key(KEY))).toList();
 	}
 
 	private List<Move> begin() {
@@ -63,8 +58,7 @@ class MovingSlotTests {
 
 	private Instance start() {
 		Instance instance = this.fleet.start();
-		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-		await("a subscription").atMost(SOON).until(() -> engine.status().listening());
+		instance.awaitListening();
 		return instance;
 	}
 

@@ -6,14 +6,12 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.actuate.HoldfastHealthIndicator;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.DroppingProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -45,6 +43,7 @@ import org.springframework.context.annotation.Configuration;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -66,35 +65,12 @@ class OddServerTests extends RedisTestCase {
 		return Fleet.on(this.redis, this.redis.startServer(extraConfig));
 	}
 
-	private static LeaseEngine engine(Instance instance) {
-		return instance.context().getBean(LeaseEngine.class);
-	}
-
-	static void awaitListening(Instance... instances) {
-		for (Instance instance : instances) {
-			await("a subscription").atMost(SOON.multipliedBy(2)).until(() -> engine(instance).status().listening());
-		}
-	}
-
 	private static Health health(Instance instance) {
-		return new HoldfastHealthIndicator(engine(instance), SOON).health();
+		return new HoldfastHealthIndicator(instance.engine(), SOON).health();
 	}
 
 	static String status(Instance instance) {
 		return health(instance).getStatus().getCode();
-	}
-
-	static void assertExclusive(Instance from, Instance to) {
-		LockLease held = from.acquire(REQUEST);
-		assertThat(to.tryAcquire(KEY)).isEmpty();
-		CompletableFuture<LockLease> next = to.acquireInBackground(REQUEST);
-		await("a waiter in the queue").atMost(SOON).until(() -> from.locks().status(KEY).waiting() == 1);
-		assertThat(held.isHeld()).isTrue();
-		held.release();
-		assertThat(next).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
-			lease.release();
-		});
 	}
 
 	@ParameterizedTest(name = "without {0}")
@@ -141,11 +117,11 @@ class OddServerTests extends RedisTestCase {
 		assertThat(output).as("a stop that waits in vain").doesNotContain("released at shut-down");
 	}
 
-	@ParameterizedTest(name = "+@all -{0}")
-	@ValueSource(strings = { "publish", "subscribe" })
+	@ParameterizedTest(name = "+@all {0}")
+	@ValueSource(strings = { "-publish", "-subscribe", "resetchannels" })
 	@DisplayName("a user who may not be woken up: told at the start and by health, waiters ask, and locks exclude each other")
-	void noWakeUps(String command, CapturedOutput output) {
-		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
+	void noWakeUps(String rule, CapturedOutput output) {
+		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", rule);
 		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
 		Instance instance = fleet.start(login);
 		Instance other = fleet.start(login);
@@ -156,8 +132,8 @@ class OddServerTests extends RedisTestCase {
 			assertThat(health.getDetails()).containsEntry("wakeUps", "not received");
 			assertThat(health.getDetails().get("trouble").toString()).contains("right");
 		});
-		assertExclusive(instance, other);
-		assertExclusive(other, instance);
+		instance.assertHandsOverTo(other);
+		other.assertHandsOverTo(instance);
 	}
 
 	@Test
@@ -166,9 +142,9 @@ class OddServerTests extends RedisTestCase {
 		Fleet fleet = fleet("--rename-command", "HELLO", "");
 		Instance instance = fleet.start(ASK_SELDOM);
 		Instance other = fleet.start(Resp2Application.class, ASK_SELDOM);
-		awaitListening(instance, other);
-		assertExclusive(instance, other);
-		assertExclusive(other, instance);
+		List.of(instance, other).forEach(Instance::awaitListening);
+		instance.assertHandsOverTo(other);
+		other.assertHandsOverTo(instance);
 		assertThat(status(instance)).isEqualTo("UP");
 		assertThat(output).doesNotContain(" WARN ");
 	}
@@ -222,9 +198,9 @@ class OddServerTests extends RedisTestCase {
 				"spring.data.redis.sentinel.password=other", "spring.data.redis.password=secret", ASK_SELDOM };
 		Instance instance = fleet.start(properties);
 		Instance other = fleet.start(properties);
-		awaitListening(instance, other);
-		assertExclusive(instance, other);
-		assertExclusive(other, instance);
+		List.of(instance, other).forEach(Instance::awaitListening);
+		instance.assertHandsOverTo(other);
+		other.assertHandsOverTo(instance);
 		assertThat(health(instance).getDetails()).doesNotContainKey("warnings");
 		assertThat(output).doesNotContain(" WARN ");
 	}
@@ -248,6 +224,43 @@ class OddServerTests extends RedisTestCase {
 		}
 	}
 
+	@Test
+	@DisplayName("A password that is wrong or missing: the application starts, and the store's trouble is told")
+	void wrongPassword() {
+		Fleet fleet = fleet("--requirepass", "secret");
+		Instance instance = fleet.start("spring.data.redis.password=secret");
+		instance.acquire(REQUEST).close();
+		for (String password : new String[] { "wrong", "" }) {
+			Instance locked = fleet.start("spring.data.redis.password=" + password);
+			// The driver tells at times only that the connection was closed.
+			await("trouble with the password").atMost(SOON).until(() -> trouble(locked).contains("password"));
+		}
+	}
+
+	private static String trouble(Instance instance) {
+		LeaseStoreException trouble = catchThrowableOfType(LeaseStoreException.class, () -> instance.acquire(REQUEST));
+		assertThat(trouble).hasMessageContaining(KEY).hasMessageNotContaining("secret");
+		return String.valueOf(trouble.getMessage());
+	}
+
+	@Test
+	@DisplayName("Another database: keys are there, and wake-ups reach it")
+	void database() {
+		Fleet fleet = fleet();
+		Instance instance = fleet.start("spring.data.redis.database=5", ASK_SELDOM);
+		Instance other = fleet.start("spring.data.redis.database=5", ASK_SELDOM);
+		Instance stranger = fleet.start("spring.data.redis.database=6");
+		fleet.awaitListening(3);
+		try (LockLease lease = instance.acquire(REQUEST)) {
+			assertThat(fleet.isLocked(KEY)).as("in database 0").isFalse();
+			assertThat(other.tryAcquire(KEY)).isEmpty();
+			assertThat(stranger.tryAcquire(KEY)).hasValueSatisfying(LockLease::release);
+			assertThat(lease.isHeld()).isTrue();
+		}
+		instance.assertHandsOverTo(other);
+		other.assertHandsOverTo(instance);
+	}
+
 	@Slow
 	@ParameterizedTest(name = "{1}, every {0}. one")
 	@CsvSource({ "2, CLOSES", "3, CLOSES", "2, SWALLOWS", "3, SWALLOWS" })
@@ -264,11 +277,11 @@ class OddServerTests extends RedisTestCase {
 					.ignoreExceptionsInstanceOf(LeaseStoreException.class)
 					.until(() -> {
 						one.acquire(REQUEST.waitTime(Duration.ofSeconds(1))).release();
-						return engine(one).status().listening();
+						return one.engine().status().listening();
 					});
 			}
-			assertExclusive(instance, other);
-			assertExclusive(other, instance);
+			instance.assertHandsOverTo(other);
+			other.assertHandsOverTo(instance);
 			assertThat(status(instance)).isEqualTo("UP");
 		}
 	}

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
+import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -16,6 +17,7 @@ import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -33,51 +35,30 @@ class OutageTests extends ProxiedTestCase {
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
 
-	@Slow
-	@Test
-	@DisplayName("F10 nothing listens: the application starts, acquire fails after the outage patience, and works when Redis is there")
-	void nothingListens() {
-		this.proxy.down();
-		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
-			.withMessageContaining(KEY)
-			.withMessageContaining("cannot be reached (see spring.data.redis.*): ")
-			.satisfies((ex) -> assertThat(ex).hasMessageNotContaining("fleet"))
-			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire(KEY))
-			.withMessageContaining(KEY)
-			.satisfies((ex) -> assertThat(ex).hasMessageNotContaining("fleet"));
-		long start = System.nanoTime();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.locks().tryAcquire(REQUEST));
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).as("of a wait of 10 s")
-			.isLessThan(Duration.ofSeconds(4));
-		this.proxy.up();
-		try (LockLease lease = instance.acquire(REQUEST)) {
-			assertThat(this.fleet.isLocked(KEY)).isTrue();
-			assertThat(lease.isHeld()).isTrue();
-		}
-		this.fleet.awaitNothingLeft();
-		// And it hears of hand-offs, without being asked to try again.
-		this.fleet.awaitListening(1);
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON);
 	}
 
-	@Test
-	@DisplayName("F10 nothing listens any more: acquire fails after the outage patience, and works when Redis is there again")
-	void nothingListensAnyMore() {
-		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
-		instance.acquire(REQUEST).close();
+	@Slow
+	@ParameterizedTest(
+			name = "F10 nothing listens: the application starts, requests fail after the outage patience, whatever the wait, and work when Redis is there ({0})")
+	@EnumSource
+	void nothingListens(Pool pool) {
 		this.proxy.down();
-		Duration longWait = SOON.multipliedBy(6);
-		for (int i = 0; i < 2; i++) {
-			long start = System.nanoTime();
-			assertThatExceptionOfType(LeaseStoreException.class)
-				.isThrownBy(() -> instance.acquire(REQUEST.waitTime(longWait)))
-				.withMessageContaining("cannot be reached");
-			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
-		}
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s");
+		PoolRequest request = request(pool);
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> request.acquire(instance))
+			.withMessageContaining(KEY)
+			.withMessageContaining("cannot be reached (see spring.data.redis.*): ")
+			.withMessageNotContaining("fleet")
+			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo(KEY));
+		assertStoreTroubleWithin(KEY, Duration.ZERO, () -> request.tryAcquire(instance));
+		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1), () -> request.tryAcquireInTime(instance));
+		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1), () -> request.all().acquire(instance));
 		this.proxy.up();
-		instance.acquire(REQUEST).close();
-		this.fleet.awaitNothingLeft();
+		pool.assertAllFree(this.fleet, KEY, instance);
+		// And it hears of hand-offs, without being asked to try again.
+		this.fleet.awaitListening(1);
 	}
 
 	@ParameterizedTest(name = "F10 Redis is {0}: of several that want a key, all fail after the outage patience")
@@ -126,59 +107,62 @@ class OutageTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("F11 an outage shorter than the lease is not noticed")
-	void shortOutage() {
+	@ParameterizedTest(name = "F11 an outage shorter than the lease is not noticed ({0})")
+	@EnumSource
+	void shortOutage(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy);
 		Duration leaseTime = Duration.ofSeconds(4);
-		LockLease lease = instance.acquire(REQUEST.leaseTime(leaseTime));
+		Lease lease = request(pool).leaseTime(leaseTime).acquire(instance);
 		AtomicInteger losses = new AtomicInteger();
 		lease.onLost(losses::incrementAndGet);
-		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST);
-		this.fleet.awaitQueued(KEY);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(this.fleet.start());
+		pool.awaitQueued(this.fleet, KEY, 1);
 		lease.extend(leaseTime);
 		this.proxy.down();
 		await("a time without renewals").atMost(SOON)
-			.until(() -> this.fleet.timeToLive(KEY).compareTo(leaseTime.minusMillis(1500)) < 0);
+			.until(() -> pool.leaseLeft(this.fleet, KEY).compareTo(leaseTime.minusMillis(1500)) < 0);
 		this.proxy.up();
 		await("a renewal").atMost(SOON)
-			.until(() -> this.fleet.timeToLive(KEY).compareTo(leaseTime.minusMillis(500)) > 0);
+			.until(() -> pool.leaseLeft(this.fleet, KEY).compareTo(leaseTime.minusMillis(500)) > 0);
 		assertThat(lease.isHeld()).isTrue();
 		assertThat(losses).hasValue(0);
 		assertThat(waiting).isNotDone();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("F12 an outage longer than the lease: lost for its holder before anyone else has it")
-	void longOutage() {
+	@ParameterizedTest(
+			name = "F12 an outage longer than the lease: lost for its holder before anyone else has it ({0})")
+	@EnumSource
+	void longOutage(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy);
-		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
+		Instance other = this.fleet.start();
+		Lease lease = request(pool).leaseTime(Duration.ofSeconds(1)).acquire(instance);
+		List<Lease> rest = request(pool).acquireRest(other);
 		AtomicInteger losses = new AtomicInteger();
 		lease.onLost(losses::incrementAndGet);
-		Instance other = this.fleet.start();
-		CompletableFuture<LockLease> waiting = Instance.inBackground(() -> {
-			LockLease next = other.acquire(REQUEST);
-			assertThat(lease.isHeld()).as("held by the old holder when the next one has it").isFalse();
+		CompletableFuture<Lease> waiting = Instance.inBackground(() -> {
+			Lease next = request(pool).all().acquire(other);
+			assertThat(lease.isHeld()).as("held by the old holder when the next one has all").isFalse();
 			return next;
 		});
-		this.fleet.awaitQueued(KEY);
+		pool.awaitQueued(this.fleet, KEY, 1);
 		this.proxy.down();
+		rest.forEach((one) -> assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
 			await("loss told once").atMost(SOON).until(() -> losses.get() == 1);
 			this.proxy.up();
 			await("release of the lost lease").atMost(SOON).until(() -> isReleasedAsLost(lease));
 			assertThat(next.isHeld()).isTrue();
-			next.extend(Duration.ofSeconds(40));
+			assertThat(request(pool).tryAcquire(other)).isEmpty();
+			next.extend(Duration.ofMinutes(2));
 			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
-		this.fleet.awaitNothingLeft();
+		pool.assertAllFree(this.fleet, KEY, instance, other);
 	}
 
-	private static boolean isReleasedAsLost(LockLease lease) {
+	private static boolean isReleasedAsLost(Lease lease) {
 		try {
 			return lease.release() != ReleaseResult.RELEASED;
 		}
@@ -206,19 +190,24 @@ class OutageTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("F13 the release fails: it is repeated when Redis is back, long before the lease ends")
-	void releaseIsRepeated() {
-		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=300ms");
-		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMinutes(5)));
-		CompletableFuture<LockLease> waiting = this.fleet.start().acquireInBackground(REQUEST.waitForever());
-		this.fleet.awaitQueued(KEY);
+	@ParameterizedTest(
+			name = "F13 the release fails: it is repeated when Redis is back, long before the lease ends ({0})")
+	@EnumSource
+	void releaseIsRepeated(Pool pool) {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
+		request(pool).warmUp(instance);
+		Instance other = this.fleet.start();
+		Lease lease = request(pool).leaseTime(Duration.ofMinutes(5)).acquire(instance);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(other);
+		pool.awaitQueued(this.fleet, KEY, 1);
 		this.proxy.down();
-		lease.close();
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(lease::release)
+			.withMessageContaining("at the latest");
+		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
 		assertThat(waiting).isNotDone();
 		this.proxy.up();
-		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
-		this.fleet.awaitNothingLeft();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, other);
 	}
 
 	@Slow

@@ -13,7 +13,6 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -98,42 +97,6 @@ class PermitReleaseTests extends FaultTestCase {
 		assertFree(0);
 		assertThat(all.isHeld()).isTrue();
 		assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Slow
-	@Test
-	@DisplayName("F43 released twice or late, again and again: never more than the limit free")
-	void mixed() {
-		long seed = System.nanoTime();
-		Random random = new Random(seed);
-		PermitLease staying = this.others.acquire(ONE);
-		for (int i = 0; i < 40; i++) {
-			switch (random.nextInt(3)) {
-				case 0 -> {
-					PermitLease lease = this.semaphores.acquire(ONE.permits(1 + random.nextInt(2)));
-					lease.releaseAsync();
-					assertThat(lease.release()).isNotNull();
-				}
-				case 1 -> {
-					PermitLease lease = this.semaphores.acquire(ONE.leaseTime(Duration.ofMillis(100)).autoRenew(false));
-					await("end of the lease").atMost(SOON).until(() -> this.others.status(KEY).used() == 1);
-					lease.close();
-				}
-				default -> {
-					PermitLease one = this.semaphores.acquire(ONE);
-					PermitLease other = this.others.acquire(ONE);
-					one.close();
-					await("the first release, seed " + seed).atMost(SOON)
-						.until(() -> this.others.status(KEY).used() == 2);
-					one.close();
-					other.close();
-				}
-			}
-			await("the release, seed " + seed).atMost(SOON).until(() -> this.others.status(KEY).used() == 1);
-		}
-		assertFree(2);
-		assertThat(staying.release()).isEqualTo(ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
 	}
 

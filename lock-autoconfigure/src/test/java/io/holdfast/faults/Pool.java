@@ -14,15 +14,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What several may hold at a time, and what is to be seen of it in Redis.
+ * Kind of resource, of which a request takes a share or all, and its state in Redis.
  */
 enum Pool {
 
-	/** A semaphore of {@link PoolRequest#LIMIT} permits. */
-	SEMAPHORE,
+	/** An exclusive lock. A share is all. */
+	LOCK,
 
-	/** A lock with readers, and exclusive owners that take all there is. */
-	READ_WRITE;
+	/** A lock with readers. An exclusive owner takes all. */
+	READ_WRITE,
+
+	/** A semaphore of {@link PoolRequest#LIMIT} permits. */
+	SEMAPHORE;
+
+	/** Kinds with several shares. */
+	static final List<Pool> SHARED = List.of(READ_WRITE, SEMAPHORE);
 
 	private static final RedisScript<Long> LEASE_LEFT = RedisScript.of("""
 			if redis.call('TYPE', KEYS[1]).ok == 'string' then
@@ -33,19 +39,29 @@ enum Pool {
 			return first[2] and first[2] - time[1] * 1000 - math.floor(time[2] / 1000) or 0
 			""", Long.class);
 
+	/** Return the number of shares that a test takes at the same time. */
+	int shares() {
+		return (this == LOCK) ? 1 : PoolRequest.LIMIT;
+	}
+
+	/** Return a key for this kind, where a test uses each kind. The lock has the name. */
+	String key(String name) {
+		return (this == LOCK) ? name : name + this;
+	}
+
 	/** Where those stand in Redis that hold something. */
 	String holdersKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:holders" : fleet.lockKey(key);
+		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "holders") : fleet.lockKey(key);
 	}
 
 	/** Where those stand in Redis that wait. */
 	String queueKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:queue" : "{" + fleet.lockKey(key) + "}:queue";
+		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "queue") : fleet.queueKey(key);
 	}
 
 	/** Where is written in Redis what was counted, or a lock's last fence. */
 	String stateKey(Fleet fleet, String key) {
-		return (this == SEMAPHORE) ? "{" + fleet.semaphoreKey(key) + "}:state" : "{" + fleet.lockKey(key) + "}:fence";
+		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "state") : "{" + fleet.lockKey(key) + "}:fence";
 	}
 
 	/** How many leases are held, for Redis. */

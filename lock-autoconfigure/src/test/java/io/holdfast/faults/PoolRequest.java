@@ -1,8 +1,10 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 
 import io.holdfast.Lease;
 import io.holdfast.LockMode;
@@ -10,8 +12,8 @@ import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 
 /**
- * A request for some or all of a {@link Pool}: for one permit or as many as there are, or
- * to read or to write. No thread is treated as the holder of anything, since a test is
+ * A request for a share or all of a {@link Pool}: for one permit or as many as there are,
+ * or to read or to write. No thread is treated as the holder of anything, since a test is
  * several users in one.
  *
  * @param pool of which kind
@@ -25,7 +27,7 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 	/** How many permits the semaphores have. */
 	static final int LIMIT = 3;
 
-	/** For one permit, or to read, without waiting. */
+	/** For a share, without waiting. */
 	PoolRequest(Pool pool, String key) {
 		this(pool, key, false, Duration.ZERO, Duration.ofMinutes(1));
 	}
@@ -60,6 +62,13 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 		return waitTime(Duration.ZERO).tryAcquireInTime(instance);
 	}
 
+	/** All further shares, without waiting. */
+	List<Lease> acquireRest(Instance instance) {
+		return IntStream.range(1, this.pool.shares())
+			.<Lease>mapToObj((i) -> tryAcquire(instance).orElseThrow())
+			.toList();
+	}
+
 	/** For the wait time. */
 	Optional<? extends Lease> tryAcquireInTime(Instance instance) {
 		return isSemaphore() ? instance.semaphores().tryAcquire(semaphore()) : instance.locks().tryAcquire(lock());
@@ -91,7 +100,7 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 
 	private LockRequest lock() {
 		return LockRequest.of(this.key)
-			.mode(this.isAll ? LockMode.EXCLUSIVE : LockMode.READ)
+			.mode((this.isAll || this.pool == Pool.LOCK) ? LockMode.EXCLUSIVE : LockMode.READ)
 			.reentrant(false)
 			.waitTime(this.waitTime)
 			.leaseTime(this.leaseTime);

@@ -1,14 +1,10 @@
 package io.holdfast.faults;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
@@ -16,7 +12,6 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.actuate.HoldfastHealthIndicator;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.CommandProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -30,7 +25,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
-import org.springframework.data.redis.connection.RedisConnection;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -51,17 +45,13 @@ class RefusalHealthTests extends RedisTestCase {
 		return instance;
 	}
 
-	private static LeaseEngine engine(Instance instance) {
-		return instance.context().getBean(LeaseEngine.class);
-	}
-
 	private static Health health(Instance instance) {
-		return new HoldfastHealthIndicator(engine(instance)).health();
+		return new HoldfastHealthIndicator(instance.engine()).health();
 	}
 
 	/** As health and the start do it. */
 	private static void check(Instance instance) {
-		engine(instance).examine().join();
+		instance.engine().examine().join();
 	}
 
 	private static void assertUp(Instance instance) {
@@ -124,33 +114,20 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a grant after a check is newer than that")
-	void grantAfterCheck() {
-		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
-		Instance instance = start(fleet, NO_CHECKS);
-		fleet.onServer(Trouble.FULL_MEMORY::begin);
-		check(instance);
-		assertDegraded(instance, "OOM");
-		fleet.onServer(Trouble.FULL_MEMORY::end);
-		Use.PERMIT.acquire(instance).close();
-		assertUp(instance);
-	}
-
-	@Test
 	@DisplayName("without a right that permits need, granted locks and checks do not hide that no permit is granted")
 	void right() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
-		fleet.onServer((connection) -> acl(connection, "on", ">secret", "~*", "&*", "+@all"));
+		fleet.setUser("on", ">secret", "~*", "&*", "+@all");
 		Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.username=app",
 				"spring.data.redis.password=secret");
-		fleet.onServer((connection) -> acl(connection, "-pexpireat"));
+		fleet.setUser("-pexpireat");
 		assertRefused(instance, Use.PERMIT);
 		assertDegraded(instance, "right that it needs");
 		Use.LOCK.acquire(instance).close();
 		assertDegraded(instance, "right that it needs");
 		check(instance);
 		assertDegraded(instance, "right that it needs");
-		fleet.onServer((connection) -> acl(connection, "+pexpireat"));
+		fleet.setUser("+pexpireat");
 		assertRefusedNoMore(instance);
 	}
 
@@ -158,16 +135,15 @@ class RefusalHealthTests extends RedisTestCase {
 	@DisplayName("without the right to the keys of semaphores, granted locks do not hide that no permit is granted")
 	void rightToKeys() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
-		fleet.onServer((connection) -> acl(connection, "on", ">secret", "~*", "&*", "+@all"));
+		fleet.setUser("on", ">secret", "~*", "&*", "+@all");
 		Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.username=app",
 				"spring.data.redis.password=secret");
-		fleet.onServer((connection) -> acl(connection, "resetkeys", "~" + fleet.lockKey("") + "k*",
-				"~{" + fleet.lockKey("") + "k*"));
+		fleet.setUser("resetkeys", "~" + fleet.lockKey("") + "k*", "~{" + fleet.lockKey("") + "k*");
 		assertRefused(instance, Use.PERMIT);
 		Use.LOCK.acquire(instance).close();
 		assertDegraded(instance, "permissions");
 		assertThat(health(instance).getDetails().toString()).doesNotContain(fleet.semaphoreKey(""));
-		fleet.onServer((connection) -> acl(connection, "~*"));
+		fleet.setUser("~*");
 		assertRefusedNoMore(instance);
 	}
 
@@ -175,10 +151,10 @@ class RefusalHealthTests extends RedisTestCase {
 	@DisplayName("with the rights to locks only, an application that needs no more is up from the start on")
 	void rightsToLocksOnly() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
-		fleet.onServer((connection) -> acl(connection, "on", ">secret", "&*", "+@all", "~" + fleet.lockKey("") + "k*",
-				"~{" + fleet.lockKey("") + "k*", "~" + TestApplication.fleetKey(this.redis.keyPrefix())));
+		fleet.setUser("on", ">secret", "&*", "+@all", "~" + fleet.lockKey("") + "k*", "~{" + fleet.lockKey("") + "k*",
+				"~" + TestApplication.fleetKey(this.redis.keyPrefix()));
 		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret");
-		await("connected").atMost(SOON).until(() -> engine(instance).status().listening());
+		await("connected").atMost(SOON).until(() -> instance.engine().status().listening());
 		assertUp(instance);
 		check(instance);
 		Use.LOCK.acquire(instance).close();
@@ -190,14 +166,6 @@ class RefusalHealthTests extends RedisTestCase {
 			use.acquire(instance).close();
 		}
 		assertUp(instance);
-	}
-
-	private static void acl(RedisConnection connection, String... words) {
-		List<String> rules = Arrays.asList(words);
-		connection.execute("ACL",
-				Stream.concat(Stream.of("SETUSER", "app"), rules.stream())
-					.map(String::getBytes)
-					.toArray(byte[][]::new));
 	}
 
 	@ParameterizedTest
@@ -310,107 +278,6 @@ class RefusalHealthTests extends RedisTestCase {
 		};
 
 		abstract Lease acquire(Instance instance);
-
-	}
-
-	/** A server that takes no writes. */
-	private enum Trouble {
-
-		FULL_MEMORY("OOM") {
-
-			@Override
-			void begin(RedisConnection connection) {
-				connection.serverCommands().setConfig("maxmemory", "1");
-			}
-
-			@Override
-			void end(RedisConnection connection) {
-				connection.serverCommands().setConfig("maxmemory", "0");
-			}
-
-		},
-
-		DEMOTED_MASTER("READONLY") {
-
-			@Override
-			void begin(RedisConnection connection) {
-				connection.execute("REPLICAOF", "127.0.0.1".getBytes(), "1".getBytes());
-			}
-
-			@Override
-			void end(RedisConnection connection) {
-				connection.execute("REPLICAOF", "NO".getBytes(), "ONE".getBytes());
-			}
-
-		},
-
-		MISSING_REPLICAS("NOREPLICAS") {
-
-			@Override
-			void begin(RedisConnection connection) {
-				connection.serverCommands().setConfig("min-replicas-to-write", "1");
-			}
-
-			@Override
-			void end(RedisConnection connection) {
-				connection.serverCommands().setConfig("min-replicas-to-write", "0");
-			}
-
-		},
-
-		/** A directory is where the file is to be. */
-		FAILED_SAVE("MISCONF") {
-
-			@Override
-			void begin(RedisConnection connection) {
-				try {
-					Files.createFile(Files.createDirectory(file(connection)).resolve("in-the-way"));
-				}
-				catch (IOException ex) {
-					throw new AssertionError(ex);
-				}
-				// Without it, a failed save is no reason to refuse writes.
-				connection.serverCommands().setConfig("save", "3600 1");
-				save(connection, "err");
-			}
-
-			@Override
-			void end(RedisConnection connection) {
-				try {
-					Files.delete(file(connection).resolve("in-the-way"));
-					Files.delete(file(connection));
-				}
-				catch (IOException ex) {
-					throw new AssertionError(ex);
-				}
-				save(connection, "ok");
-				connection.serverCommands().setConfig("save", "");
-			}
-
-			private Path file(RedisConnection connection) {
-				return Path.of(String.valueOf(connection.serverCommands().getConfig("dir").get("dir")), "dump.rdb");
-			}
-
-			private void save(RedisConnection connection, String status) {
-				connection.serverCommands().bgSave();
-				await("a save").atMost(SOON)
-					.until(() -> connection.serverCommands()
-						.info("persistence")
-						.getProperty("rdb_last_bgsave_status")
-						.equals(status));
-			}
-
-		};
-
-		private final String word;
-
-		Trouble(String word) {
-			this.word = word;
-		}
-
-		abstract void begin(RedisConnection connection);
-
-		abstract void end(RedisConnection connection);
 
 	}
 

@@ -1,5 +1,7 @@
 package io.holdfast.faults;
 
+import java.util.List;
+
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -13,8 +15,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static io.holdfast.faults.OddServerTests.ASK_SELDOM;
-import static io.holdfast.faults.OddServerTests.assertExclusive;
-import static io.holdfast.faults.OddServerTests.awaitListening;
 import static io.holdfast.faults.OddServerTests.status;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -50,9 +50,9 @@ class ReplicaReadTests {
 			String[] properties = { "spring.data.redis.lettuce.read-from=" + readFrom, ASK_SELDOM };
 			Instance instance = fleet.start(properties);
 			Instance other = fleet.start(properties);
-			awaitListening(instance, other);
-			assertExclusive(instance, other);
-			assertExclusive(other, instance);
+			List.of(instance, other).forEach(Instance::awaitListening);
+			instance.assertHandsOverTo(other);
+			other.assertHandsOverTo(instance);
 			assertThat(status(instance)).isEqualTo("UP");
 			assertThat(output).doesNotContain(" WARN ");
 		}

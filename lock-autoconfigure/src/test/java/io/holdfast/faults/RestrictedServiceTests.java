@@ -9,7 +9,6 @@ import java.util.regex.Pattern;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.actuate.HoldfastHealthIndicator;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.CommandProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
@@ -165,9 +164,7 @@ class RestrictedServiceTests extends RedisTestCase {
 	}
 
 	private static String health(Instance instance) {
-		return new HoldfastHealthIndicator(instance.context().getBean(LeaseEngine.class)).health()
-			.getStatus()
-			.getCode();
+		return new HoldfastHealthIndicator(instance.engine()).health().getStatus().getCode();
 	}
 
 }

@@ -12,18 +12,15 @@ import java.util.stream.Stream;
 import io.holdfast.HoldfastException;
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
-import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.script.RedisScript;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -62,22 +59,15 @@ class RightsTests {
 
 	@AfterEach
 	void close() {
-		allow("+@all", "allkeys", "allchannels");
+		this.fleet.setUser("+@all", "allkeys", "allchannels");
 		this.fleet.close();
 	}
 
 	private void allow(DocumentedRights rights) {
 		// Not "reset", which also sends the user away.
-		allow(Stream.concat(Stream.of("on", ">secret", "resetkeys", "resetchannels", "-@all"), rights.rights().stream())
+		this.fleet.setUser(Stream
+			.concat(Stream.of("on", ">secret", "resetkeys", "resetchannels", "-@all"), rights.rights().stream())
 			.toArray(String[]::new));
-	}
-
-	private void allow(String... rights) {
-		this.fleet.observer().execute((RedisCallback<@Nullable Object>) (connection) -> {
-			List<byte[]> words = new ArrayList<>(List.of("SETUSER".getBytes(), "app".getBytes()));
-			Stream.of(rights).map(String::getBytes).forEach(words::add);
-			return connection.execute("ACL", words.toArray(byte[][]::new));
-		});
 	}
 
 	private Instance start(String... properties) {
@@ -97,11 +87,9 @@ class RightsTests {
 	private List<HoldfastException> useAll(Instance instance, Instance other) {
 		String key = "key-" + this.round++;
 		List<HoldfastException> failures = new ArrayList<>();
-		LockRequest lock = LockRequest.of(key).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
 		SemaphoreRequest semaphore = SemaphoreRequest.of(key, 5).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
 		// So that each script is sent in full again.
 		this.fleet.onServer((connection) -> connection.scriptingCommands().scriptFlush());
-		tell(failures, () -> handOver(instance.locks().acquireAsync(lock), () -> other.locks().acquireAsync(lock)));
 		tell(failures, () -> instance.locks().status(key));
 		for (Pool pool : Pool.values()) {
 			PoolRequest request = new PoolRequest(pool, key + pool).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);

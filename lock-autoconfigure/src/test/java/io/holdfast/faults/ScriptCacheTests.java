@@ -2,24 +2,18 @@ package io.holdfast.faults;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
-import io.holdfast.LockMode;
-import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.SemaphoreRequest;
-import io.holdfast.testing.RedisServer;
-import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -32,41 +26,26 @@ class ScriptCacheTests {
 
 	private static final int THREADS = 3;
 
-	private static final int ROUNDS = 150;
+	private static final int ROUNDS = 60;
+
+	/**
+	 * Parts of a resource: a multiple of the number of permits, and more than threads.
+	 */
+	private static final int ALL = 33 * PoolRequest.LIMIT;
 
 	private final Fleet fleet;
 
-	/** Unguarded but for the lock. */
-	private int counter;
+	private final AtomicInteger inUse = new AtomicInteger();
 
 	private long lastFence;
 
-	private final AtomicInteger permits = new AtomicInteger();
-
-	private final AtomicInteger readersAndWriters = new AtomicInteger();
-
 	ScriptCacheTests(TestRedis redis) {
-		RedisServer server = redis.startServer();
-		this.fleet = Fleet.on(redis, server);
+		this.fleet = Fleet.on(redis, redis.startServer());
 	}
 
-	@Test
-	@DisplayName("F15 SCRIPT FLUSH in a loop under load is invisible")
-	void scriptFlush() {
-		runWhileScriptsAreFlushed(this::useLock);
-		assertThat(this.counter).isEqualTo(2 * THREADS * ROUNDS);
-	}
-
-	@Slow
-	@Test
-	@DisplayName("F15 SCRIPT FLUSH in a loop under load is invisible to those who use permits, read and write")
-	void scriptFlushWithPermits() {
-		runWhileScriptsAreFlushed((instance) -> usePermits(instance, new Random()));
-		assertThat(this.permits).hasValue(0);
-		assertThat(this.readersAndWriters).hasValue(0);
-	}
-
-	private void runWhileScriptsAreFlushed(Consumer<Instance> work) {
+	@ParameterizedTest(name = "F15 SCRIPT FLUSH in a loop under load is invisible ({0})")
+	@EnumSource
+	void scriptFlush(Pool pool) {
 		AtomicBoolean loaded = new AtomicBoolean(true);
 		CompletableFuture<Integer> flushes = Instance.inBackground(() -> {
 			int count = 0;
@@ -77,13 +56,9 @@ class ScriptCacheTests {
 			return count;
 		});
 		List<CompletableFuture<?>> workers = new ArrayList<>();
-		for (int i = 0; i < 2; i++) {
-			Instance instance = this.fleet.start();
-			for (int j = 0; j < THREADS; j++) {
-				workers.add(Instance.inBackground(() -> {
-					work.accept(instance);
-					return true;
-				}));
+		for (Instance instance : List.of(this.fleet.start(), this.fleet.start())) {
+			for (int i = 0; i < THREADS; i++) {
+				workers.add(Instance.inBackground(() -> use(pool, instance)));
 			}
 		}
 		assertThat(CompletableFuture.allOf(workers.toArray(CompletableFuture[]::new)))
@@ -93,37 +68,24 @@ class ScriptCacheTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	private void useLock(Instance instance) {
+	private int use(Pool pool, Instance instance) {
+		PoolRequest share = new PoolRequest(pool, "scripts").waitTime(SOON.multipliedBy(3));
 		for (int i = 0; i < ROUNDS; i++) {
-			LockLease lease = instance.acquire(LockRequest.of("scripts").waitForever());
-			int before = this.counter;
-			assertThat(lease.fencingToken()).isGreaterThan(this.lastFence);
-			this.lastFence = lease.fencingToken();
-			if (i % 10 == 0) {
-				lease.extend(SOON.multipliedBy(4));
+			boolean all = pool == Pool.LOCK || ThreadLocalRandom.current().nextInt(4) == 0;
+			int parts = all ? ALL : (pool == Pool.SEMAPHORE) ? ALL / PoolRequest.LIMIT : 1;
+			Lease lease = (all ? share.all() : share).acquire(instance);
+			assertThat(this.inUse.addAndGet(parts)).isLessThanOrEqualTo(ALL);
+			if (all && lease instanceof LockLease lock) {
+				assertThat(lock.fencingToken()).isGreaterThan(this.lastFence);
+				this.lastFence = lock.fencingToken();
 			}
-			this.counter = before + 1;
+			if (i % 10 == 0) {
+				lease.extend(SOON.multipliedBy(12));
+			}
+			this.inUse.addAndGet(-parts);
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		}
-	}
-
-	private void usePermits(Instance instance, Random random) {
-		SemaphoreRequest permits = SemaphoreRequest.of("scripts", 4).waitForever();
-		LockRequest lock = LockRequest.of("scripts").waitForever();
-		for (int i = 0; i < ROUNDS / 4; i++) {
-			int count = 1 + random.nextInt(3);
-			use(instance.semaphores().acquire(permits.permits(count)), count, this.permits, 4);
-			boolean write = random.nextInt(4) == 0;
-			use(instance.acquire(lock.mode(write ? LockMode.EXCLUSIVE : LockMode.READ)), write ? 99 : 1,
-					this.readersAndWriters, 99);
-		}
-	}
-
-	private static void use(Lease lease, int count, AtomicInteger inUse, int limit) {
-		assertThat(inUse.addAndGet(count)).isLessThanOrEqualTo(limit);
-		lease.extend(SOON.multipliedBy(4));
-		inUse.addAndGet(-count);
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		return ROUNDS;
 	}
 
 }

@@ -37,7 +37,7 @@ class SecretTests extends RedisTestCase {
 		List<String> told = new ArrayList<>();
 		try (Fleet fleet = Fleet.on(this.redis, server); LogLines lines = new LogLines()) {
 			Instance instance = fleet.start();
-			LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
+			LeaseEngine engine = instance.engine();
 			Object context = Objects.requireNonNull(ReflectionTestUtils.getField(engine, "context"));
 			String id = String.valueOf(ReflectionTestUtils.getField(context, "instanceId"));
 			for (LockRequest request : List.of(LockRequest.of("a").waitTime(Duration.ZERO), LockRequest.of("b"))) {

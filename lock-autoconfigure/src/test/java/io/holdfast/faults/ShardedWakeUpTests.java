@@ -103,12 +103,12 @@ class ShardedWakeUpTests {
 			cluster.nodes().forEach((node) -> {
 				HalfOpenProxy proxy = new HalfOpenProxy(node.host(), node.port());
 				proxies.add(proxy);
-				cluster.on(node, (commands) -> commands.configSet("cluster-announce-port", "" + proxy.port()));
+				node.run((commands) -> commands.configSet("cluster-announce-port", "" + proxy.port()));
 			});
 			await("all nodes known by their proxies").atMost(SOON)
 				.until(() -> cluster.nodes()
 					.stream()
-					.map((node) -> cluster.on(node, RedisCommands::clusterNodes))
+					.map((node) -> node.run(RedisCommands::clusterNodes))
 					.allMatch((seen) -> proxies.stream().allMatch((proxy) -> seen.contains(":" + proxy.port() + "@"))));
 		}
 	}
@@ -132,28 +132,27 @@ class ShardedWakeUpTests {
 
 	private static boolean isSharding() {
 		RedisServer node = cluster.nodes().get(0);
-		return !cluster.on(node, (commands) -> commands.info("server")).contains("redis_version:6.");
+		return !node.run((commands) -> commands.info("server")).contains("redis_version:6.");
 	}
 
 	private static void allow(String right) {
 		if (isSharding()) {
 			for (RedisServer node : cluster.nodes()) {
-				cluster.on(node, (commands) -> commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8),
+				node.run((commands) -> commands.dispatch(CommandType.ACL, new StatusOutput<>(StringCodec.UTF8),
 						new CommandArgs<>(StringCodec.UTF8).add("SETUSER").add("default").add(right)));
 			}
 		}
 	}
 
 	private static boolean hasRefused(RedisServer node) {
-		return cluster.on(node, (commands) -> commands.info("commandstats"))
+		return node.run((commands) -> commands.info("commandstats"))
 			.lines()
 			.anyMatch((line) -> line.startsWith("cmdstat_ssubscribe:") && !line.contains("rejected_calls=0"));
 	}
 
 	private Instance start() {
 		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=10m");
-		LeaseEngine engine = instance.context().getBean(LeaseEngine.class);
-		await("a subscription").atMost(SOON).until(() -> engine.status().listening());
+		instance.awaitListening();
 		return instance;
 	}
 
@@ -189,7 +188,7 @@ class ShardedWakeUpTests {
 		for (String key : keys()) {
 			waiting(from, to, key).handOver();
 			// It comes behind all that this master published before.
-			cluster.on(cluster.nodeOf(this.fleet.lockKey(key)), (node) -> node.publish(this.channels + key, END));
+			cluster.nodeOf(this.fleet.lockKey(key)).run((node) -> node.publish(this.channels + key, END));
 		}
 		List<String> grants = new ArrayList<>();
 		for (int ends = 0; ends < keys().size();) {
@@ -256,13 +255,12 @@ class ShardedWakeUpTests {
 		awaitSharded(instance, other);
 		Waiting waiting = waiting(instance, other, "cut");
 		cluster.nodes()
-			.forEach((node) -> cluster.on(node,
-					(commands) -> commands.clientList()
-						.lines()
-						.filter((one) -> one.contains(" ssub=1"))
-						.map((one) -> one.replaceAll("^id=(\\d+) .*", "$1"))
-						.mapToLong((id) -> commands.clientKill(KillArgs.Builder.id(Long.parseLong(id))))
-						.sum()));
+			.forEach((node) -> node.run((commands) -> commands.clientList()
+				.lines()
+				.filter((one) -> one.contains(" ssub=1"))
+				.map((one) -> one.replaceAll("^id=(\\d+) .*", "$1"))
+				.mapToLong((id) -> commands.clientKill(KillArgs.Builder.id(Long.parseLong(id))))
+				.sum()));
 		waiting.handOver();
 		awaitSharded(instance, other);
 	}
@@ -316,7 +314,7 @@ class ShardedWakeUpTests {
 		proxy.lose("SSUBSCRIBE");
 		waiting.held().release();
 		assertThat(waiting.next()).succeedsWithin(NOTICED).satisfies(LockLease::close);
-		LeaseEngine engine = other.context().getBean(LeaseEngine.class);
+		LeaseEngine engine = other.engine();
 		await("a reason").atMost(NOTICED)
 			.until(() -> engine.status().trouble(),
 					(trouble) -> trouble != null && trouble.contains(":" + proxy.port() + ": The subscription"));
@@ -340,13 +338,13 @@ class ShardedWakeUpTests {
 			.until(() -> output.toString().split("Wake-ups go to all nodes of the cluster", -1).length == 3);
 		assertThat(told(instance, other)).hasSameSizeAs(keys());
 		assertThat(told(other, instance)).hasSameSizeAs(keys());
-		assertThat(instance.context().getBean(LeaseEngine.class).status().trouble()).isNull();
+		assertThat(instance.engine().status().trouble()).isNull();
 	}
 
 	@Test
 	@DisplayName("An instance that knows of no such channels, and one that has them, wake each other up")
 	void mixed(CapturedOutput output) {
-		cluster.nodes().forEach((node) -> cluster.on(node, RedisCommands::configResetstat));
+		cluster.nodes().forEach((node) -> node.run(RedisCommands::configResetstat));
 		allow("-ssubscribe");
 		Instance old = start();
 		await("word of it").atMost(SOON).until(() -> output.toString().contains("Wake-ups go to all nodes"));

@@ -10,9 +10,11 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.SemaphoreAdmin;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
@@ -51,40 +53,44 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	private static final LockRequest REQUEST = LockRequest.of(KEY);
 
-	private Instance startAndWarmUp() {
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON);
+	}
+
+	private Instance startAndWarmUp(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
-		instance.warmUp();
+		request(pool).warmUp(instance);
 		return instance;
 	}
 
-	@Test
-	@DisplayName("F9 Redis falls silent: tryAcquire ends with its wait, and tells the store's trouble")
-	void tryAcquireEndsWithItsWait() {
-		Instance instance = startAndWarmUp();
+	@ParameterizedTest(
+			name = "F9 Redis falls silent: a request fails when its wait is over, or its command timed out ({0})")
+	@EnumSource
+	void requests(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
+		PoolRequest request = request(pool);
 		this.proxy.blackHole();
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND,
-				() -> instance.locks().tryAcquire(REQUEST.waitTime(HALF_A_SECOND)));
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)));
-	}
-
-	@Test
-	@DisplayName("F9 Redis falls silent: a second waiter of the instance is told the store's trouble, too")
-	void secondWaiterEndsWithItsWait() {
-		Instance instance = startAndWarmUp();
-		this.proxy.blackHole();
-		CompletableFuture<LockLease> first = instance.locks().acquireAsync(REQUEST.waitTime(Duration.ofSeconds(20)));
-		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1),
-				() -> instance.locks().tryAcquire(REQUEST.waitTime(Duration.ofSeconds(1))));
+		PoolRequest brief = request.waitTime(HALF_A_SECOND);
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> request.tryAcquire(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.tryAcquireInTime(instance));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.acquire(instance));
+		// Behind a request that has no answer either.
+		CompletableFuture<? extends Lease> first = request.all().waitTime(SOON.multipliedBy(2)).acquireAsync(instance);
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.all().tryAcquireInTime(instance));
 		assertThat(first).isNotDone();
 		first.cancel(false);
-	}
-
-	@Test
-	@DisplayName("F9 Redis falls silent: tryAcquire without waiting ends with the command timeout")
-	void tryAcquireWithoutWaitingEndsWithTheCommandTimeout() {
-		Instance instance = startAndWarmUp();
-		this.proxy.blackHole();
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.tryAcquire(KEY));
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> request.status(instance));
+		if (pool == Pool.SEMAPHORE) {
+			SemaphoreAdmin admin = instance.semaphores().admin();
+			assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> admin.setLimit(KEY, 9));
+			assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> admin.clearLimit(KEY));
+		}
+		this.proxy.pass();
+		await("a lease on the same instance").atMost(SOON).ignoreExceptions().until(() -> {
+			request.acquire(instance).close();
+			return true;
+		});
+		pool.assertAllFree(this.fleet, KEY, instance, this.fleet.start());
 	}
 
 	@Slow
@@ -104,17 +110,24 @@ class SilentRedisTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("F9 Redis falls silent: release ends with the command timeout, and is made up for later")
-	void releaseEndsWithTheCommandTimeout() {
-		Instance instance = startAndWarmUp();
-		LockLease lease = instance.acquire(REQUEST);
+	@Slow
+	@ParameterizedTest(
+			name = "F9 Redis falls silent: renew and release end with the command timeout, and the release is made up for later ({0})")
+	@EnumSource
+	void releases(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
+		Lease lease = request(pool).acquire(instance);
+		List<Lease> rest = request(pool).acquireRest(instance);
 		this.proxy.blackHole();
+		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> lease.extend(Duration.ofMinutes(5)));
+		assertThat(lease.isHeld()).isTrue();
 		assertStoreTroubleWithin(KEY, HALF_A_SECOND, lease::release);
 		assertThat(lease.isHeld()).isFalse();
-		assertThat(this.fleet.isLocked(KEY)).isTrue();
+		long took = time(() -> rest.forEach(Lease::close));
+		assertThat(took).isLessThan(HALF_A_SECOND.plus(SLACK).toMillis());
+		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(pool.shares());
 		this.proxy.pass();
-		this.fleet.awaitNothingLeft();
+		pool.assertAllFree(this.fleet, KEY, this.fleet.start());
 	}
 
 	@Test
@@ -138,7 +151,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@Test
 	@DisplayName("F9 Redis falls silent for 1,200 leases: the first 1,000 are closed at once, and one line is logged")
 	void closeOfMany(CapturedOutput output) {
-		Instance instance = startAndWarmUp();
+		Instance instance = startAndWarmUp(Pool.LOCK);
 		List<LockLease> leases = IntStream.range(0, 1200)
 			.mapToObj((i) -> instance.locks().acquireAsync(LockRequest.of(KEY + i)))
 			.toList()
@@ -153,34 +166,25 @@ class SilentRedisTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Slow
-	@Test
-	@DisplayName("F9 Redis falls silent: renew and status end with the command timeout")
-	void renewAndStatusEndWithTheCommandTimeout() {
-		Instance instance = startAndWarmUp();
-		LockLease lease = instance.acquire(REQUEST);
-		this.proxy.blackHole();
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> lease.extend(Duration.ofSeconds(60)));
-		assertThat(lease.isHeld()).isTrue();
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> instance.locks().status(KEY));
-	}
-
-	@Test
-	@DisplayName("F9 Redis is silent for a while: a waiter with time left gets the lock when it answers again")
-	void waiterSurvivesSilence() {
-		Instance instance = startAndWarmUp();
+	@ParameterizedTest(
+			name = "F9 Redis is silent for a while: a waiter with time left has its turn when it answers again ({0})")
+	@EnumSource
+	void waiterSurvivesSilence(Pool pool) {
+		Instance instance = startAndWarmUp(pool);
 		Instance other = this.fleet.start();
-		LockLease held = other.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = instance.acquireInBackground(REQUEST.waitTime(Duration.ofSeconds(30)));
-		this.fleet.awaitQueued(KEY);
+		Lease held = request(pool).acquire(other);
+		CompletableFuture<Lease> waiting = request(pool).all()
+			.waitTime(Duration.ofSeconds(30))
+			.acquireInBackground(instance);
+		pool.awaitQueued(this.fleet, KEY, 1);
 		// Then it has its own answer, too: without one, the trouble would end its wait.
-		instance.locks().status(KEY);
+		request(pool).status(instance);
 		this.proxy.blackHole();
 		held.release();
 		await("some silence").during(Duration.ofMillis(300)).atMost(SOON).until(() -> !waiting.isDone());
 		this.proxy.pass();
-		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
-		this.fleet.awaitNothingLeft();
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		pool.assertAllFree(this.fleet, KEY, other);
 	}
 
 	@Slow
@@ -217,7 +221,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@Test
 	@DisplayName("F9 Redis falls silent: the context closes all the same")
 	void contextCloses() {
-		Instance instance = startAndWarmUp();
+		Instance instance = startAndWarmUp(Pool.LOCK);
 		instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(1)));
 		this.proxy.blackHole();
 		long start = System.nanoTime();

@@ -218,7 +218,7 @@ class SoakTests {
 				waiting.add(ask(this.waiter, crowded(key), "crowd" + key,
 						(i < this.waiters / 3 * 2) ? HOURS : this.waitTime));
 			}
-			LeaseEngine engine = this.waiter.context().getBean(LeaseEngine.class);
+			LeaseEngine engine = this.waiter.engine();
 			await("all who wait").atMost(LONG).until(() -> engine.status().waiting() == this.waiters);
 			assertThat(ask(this.waiter, 0, "one-more", HOURS)).failsWithin(LONG)
 				.withThrowableThat()

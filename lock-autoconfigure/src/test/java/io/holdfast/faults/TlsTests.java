@@ -3,12 +3,9 @@ package io.holdfast.faults;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseStoreException;
-import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.ReleaseResult;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.FreePorts;
 import io.holdfast.testing.RedisServer;
@@ -80,23 +77,14 @@ class TlsTests {
 				BUNDLE + "keystore.private-key=" + own.key().toUri());
 	}
 
-	private void assertHandOff(Instance from, Instance to) {
-		LockLease held = from.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = to.acquireInBackground(REQUEST);
-		this.fleet.awaitQueued(REQUEST.key());
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON)
-			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
-	}
-
 	@ParameterizedTest(name = "Locks, wake-ups and optimistic transactions with a certificate at either end ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void encrypted(String driver) {
 		Instance instance = start(driver, server, client);
 		Instance other = start(driver, server, client);
 		this.fleet.awaitListening(2);
-		assertHandOff(instance, other);
-		assertHandOff(other, instance);
+		instance.assertHandsOverTo(other);
+		other.assertHandsOverTo(instance);
 		String key = this.fleet.lockKey("optimistic");
 		instance.context().getBean(OptimisticTransactions.class).execute(List.of(key), (transaction) -> {
 			transaction.write((operations) -> operations.opsForValue().set(key, "set"));

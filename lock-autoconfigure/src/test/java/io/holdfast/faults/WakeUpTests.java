@@ -4,13 +4,20 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
+import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
+import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.data.redis.core.script.RedisScript;
 
@@ -24,13 +31,17 @@ class WakeUpTests extends RedisTestCase {
 
 	private static final String KEY = "wake-up";
 
-	private static final LockRequest REQUEST = LockRequest.of(KEY).waitForever().leaseTime(Duration.ofMinutes(5));
+	private static final Duration LEASE = Duration.ofMinutes(5);
+
+	private static final Duration NEARLY_ALL = Duration.ofMinutes(4);
 
 	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
 	/** Asks again after 500 ms at the latest. */
 	private static final String ASK_OFTEN = "holdfast.wake-up.handoff-timeout=1s";
+
+	private static final String POLLING = "holdfast.wake-up.mode=polling";
 
 	/** Hands the lock to the head of the queue, as a release does, without a message. */
 	private static final RedisScript<Long> SILENT_HAND_OFF = RedisScript.of("""
@@ -43,139 +54,164 @@ class WakeUpTests extends RedisTestCase {
 			return fence
 			""", Long.class);
 
-	private Fleet fleetWithServer(String... extraConfig) {
-		return Fleet.on(this.redis, this.redis.startServer(extraConfig));
+	private Fleet fleet;
+
+	@BeforeEach
+	void open() {
+		this.fleet = Fleet.on(this.redis, this.redis.startServer());
 	}
 
-	private static void assertBothHandOff(Fleet fleet, Instance one, Instance other) {
-		assertHandOff(fleet, one, other);
-		assertHandOff(fleet, other, one);
-		fleet.awaitNothingLeft();
+	private static PoolRequest request(Pool pool) {
+		return new PoolRequest(pool, KEY).waitTime(SOON).leaseTime(LEASE);
 	}
 
-	private static void assertHandOff(Fleet fleet, Instance from, Instance to) {
-		LockLease held = from.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = to.acquireInBackground(REQUEST);
-		fleet.awaitQueued(KEY);
-		assertThat(to.tryAcquire(KEY)).isEmpty();
-		assertThat(waiting).isNotDone();
+	private void assertHandOff(Pool pool, Instance from, Instance to, Duration least) {
+		Lease held = request(pool).acquire(from);
+		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(to);
+		pool.awaitQueued(this.fleet, KEY, 1);
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(from.tryAcquire(KEY)).as("free for others between the two").isEmpty();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
+			assertThat(pool.leaseLeft(this.fleet, KEY)).as("how long it has it").isGreaterThan(least);
+			assertThat(request(pool).tryAcquire(from)).isEmpty();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 	}
 
-	@Test
-	@DisplayName("F19 subscriptions killed, then a release: the waiter has its turn, and wake-ups work again")
-	void subscriptionsKilled() {
-		Fleet fleet = fleetWithServer();
-		Instance instance = fleet.start(ASK_SELDOM);
-		Instance other = fleet.start(ASK_SELDOM);
-		fleet.awaitListening(2);
-		LockLease held = instance.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = other.acquireInBackground(REQUEST);
-		fleet.awaitQueued(KEY);
-		fleet.killSubscriptions();
+	@ParameterizedTest(
+			name = "F19 subscriptions killed, then a release: the waiter has its turn, and wake-ups work again ({0})")
+	@EnumSource
+	void subscriptionsKilled(Pool pool) {
+		Instance instance = this.fleet.start(ASK_SELDOM);
+		Instance other = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		Lease held = request(pool).all().acquire(instance);
+		CompletableFuture<Lease> waiting = request(pool).acquireInBackground(other);
+		pool.awaitQueued(this.fleet, KEY, 1);
+		this.fleet.killSubscriptions();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
-		fleet.awaitListening(2);
-		assertBothHandOff(fleet, instance, other);
+		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		this.fleet.awaitListening(2);
+		assertHandOff(pool, instance, other, Duration.ZERO);
+		assertHandOff(pool, other, instance, Duration.ZERO);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Slow
+	@ParameterizedTest(name = "F19 subscriptions killed again and again: every waiter has its turn ({0})")
+	@EnumSource
+	void subscriptionsKilledRepeatedly(Pool pool) {
+		Instance instance = this.fleet.start(ASK_OFTEN);
+		Instance other = this.fleet.start(ASK_OFTEN);
+		for (int i = 0; i < 10; i++) {
+			Lease held = request(pool).all().acquire(instance);
+			CompletableFuture<Lease> waiting = request(pool).acquireInBackground(other);
+			pool.awaitQueued(this.fleet, KEY, 1);
+			this.fleet.awaitListening(2);
+			this.fleet.killSubscriptions();
+			held.close();
+			assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
+		}
+		this.fleet.awaitNothingLeft();
 	}
 
 	@Slow
 	@Test
-	@DisplayName("F19 subscriptions killed again and again: every waiter has its turn")
-	void subscriptionsKilledRepeatedly() {
-		Fleet fleet = fleetWithServer();
-		Instance instance = fleet.start(ASK_OFTEN);
-		Instance other = fleet.start(ASK_OFTEN);
-		for (int i = 0; i < 10; i++) {
-			LockLease held = instance.acquire(REQUEST);
-			CompletableFuture<LockLease> waiting = other.acquireInBackground(REQUEST);
-			fleet.awaitQueued(KEY);
-			fleet.awaitListening(2);
-			fleet.killSubscriptions();
-			held.close();
-			assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
-		}
-		fleet.awaitNothingLeft();
+	@DisplayName("F19 subscriptions killed, then the limit is raised: all waiters that fit have their permits")
+	void limitRaised() {
+		SemaphoreRequest permit = SemaphoreRequest.of(KEY, 2).waitForever().leaseTime(LEASE);
+		Instance instance = this.fleet.start(ASK_SELDOM);
+		Instance other = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		instance.semaphores().admin().setLimit(KEY, 1);
+		PermitLease held = instance.acquire(permit);
+		CompletableFuture<PermitLease> second = other.acquireInBackground(permit);
+		Pool.SEMAPHORE.awaitQueued(this.fleet, KEY, 1);
+		CompletableFuture<PermitLease> third = instance.acquireInBackground(permit);
+		Pool.SEMAPHORE.awaitQueued(this.fleet, KEY, 2);
+		this.fleet.killSubscriptions();
+		instance.semaphores().admin().setLimit(KEY, 3);
+		assertThat(second).succeedsWithin(SOON).satisfies(PermitLease::release);
+		assertThat(third).succeedsWithin(SOON).satisfies(PermitLease::release);
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(instance.semaphores().admin().clearLimit(KEY)).isTrue();
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Slow
+	@Test
+	@DisplayName("F19 subscriptions killed, then a writer releases: reader and next writer have their turns")
+	void writerReleased() {
+		LockRequest read = LockRequest.of(KEY).mode(LockMode.READ).waitForever().leaseTime(LEASE);
+		LockRequest write = read.mode(LockMode.EXCLUSIVE);
+		Instance instance = this.fleet.start(ASK_SELDOM);
+		Instance other = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(2);
+		LockLease held = instance.acquire(write);
+		CompletableFuture<LockLease> reader = other.acquireInBackground(read);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 1);
+		CompletableFuture<LockLease> writer = this.fleet.start(ASK_SELDOM).acquireInBackground(write);
+		this.fleet.awaitLength(this.fleet.queueKey(KEY), 2);
+		this.fleet.killSubscriptions();
+		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
+		// Neither could be told, so the one that listens again first comes first.
+		assertThat(CompletableFuture.anyOf(reader, writer)).succeedsWithin(SOON);
+		CompletableFuture<LockLease> first = reader.isDone() ? reader : writer;
+		CompletableFuture<LockLease> second = (first == reader) ? writer : reader;
+		assertThat(second).isNotDone();
+		assertThat(first.join().release()).isEqualTo(ReleaseResult.RELEASED);
+		assertThat(second).succeedsWithin(SOON).satisfies(LockLease::release);
+		this.fleet.awaitNothingLeft();
 	}
 
 	@Slow
 	@Test
 	@DisplayName("F19 the message of a hand-off lost: the waiter asks by itself, and has the whole lease")
 	void messageLost() {
-		Fleet fleet = Fleet.on(this.redis);
-		LockLease held = fleet.start(ASK_OFTEN).acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = fleet.start(ASK_OFTEN).acquireInBackground(REQUEST);
-		fleet.awaitQueued(KEY);
-		String lockKey = fleet.lockKey(KEY);
-		Long fence = fleet.observer()
+		LockRequest request = LockRequest.of(KEY).waitForever().leaseTime(LEASE);
+		LockLease held = this.fleet.start(ASK_OFTEN).acquire(request);
+		CompletableFuture<LockLease> waiting = this.fleet.start(ASK_OFTEN).acquireInBackground(request);
+		this.fleet.awaitQueued(KEY);
+		String lockKey = this.fleet.lockKey(KEY);
+		Long fence = this.fleet.observer()
 			.execute(SILENT_HAND_OFF, List.of(lockKey, "{" + lockKey + "}:queue", "{" + lockKey + "}:fence"));
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
 			assertThat(lease.fencingToken()).isEqualTo(fence);
-			assertThat(fleet.timeToLive(KEY)).isGreaterThan(Duration.ofMinutes(4));
+			assertThat(this.fleet.timeToLive(KEY)).isGreaterThan(Duration.ofMinutes(4));
 			assertThat(held.release()).as("of a lease that was taken away").isNotNull();
-			assertThat(fleet.isLocked(KEY)).isTrue();
+			assertThat(this.fleet.isLocked(KEY)).isTrue();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
-		fleet.awaitNothingLeft();
+		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("A hand-off comes by a wake-up, long before the waiter would ask again")
-	void wakeUp() {
-		Fleet fleet = Fleet.on(this.redis);
-		Instance instance = fleet.start(ASK_SELDOM);
-		Instance other = fleet.start(ASK_SELDOM);
-		fleet.awaitListening(2);
-		assertBothHandOff(fleet, instance, other);
-	}
-
-	@Test
-	@DisplayName("Polling: instances exclude one another and pass the lock on without any subscription")
-	void polling() {
-		Fleet fleet = Fleet.on(this.redis);
-		Instance instance = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
-		Instance other = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
-		assertBothHandOff(fleet, instance, other);
-		assertThat(fleet.channels()).isZero();
+	@ParameterizedTest(
+			name = "Polling: turns are passed on without any subscription, and to and from who has one ({0})")
+	@EnumSource
+	void polling(Pool pool) {
+		Instance instance = this.fleet.start(POLLING, ASK_SELDOM);
+		Instance other = this.fleet.start(POLLING, ASK_SELDOM);
+		assertHandOff(pool, instance, other, NEARLY_ALL);
+		assertThat(this.fleet.channels()).isZero();
+		Instance subscribed = this.fleet.start(ASK_SELDOM);
+		this.fleet.awaitListening(1);
+		assertHandOff(pool, subscribed, other, NEARLY_ALL);
+		// By a wake-up: as long as a hand-off lasts at first.
+		assertHandOff(pool, instance, subscribed, Duration.ZERO);
+		pool.assertAllFree(this.fleet, KEY, instance, other, subscribed);
 	}
 
 	@Slow
-	@Test
-	@DisplayName("Polling and subscribed instances pass the lock to one another")
-	void pollingAndSubscribed() {
-		Fleet fleet = Fleet.on(this.redis);
-		Instance polling = fleet.start("holdfast.wake-up.mode=polling", ASK_SELDOM);
-		Instance subscribed = fleet.start(ASK_SELDOM);
-		fleet.awaitListening(1);
-		assertBothHandOff(fleet, polling, subscribed);
-	}
-
-	@Test
-	@DisplayName("F35 a user without a right to channels locks, releases and passes on, by polling")
-	void noRightToChannels() {
-		Fleet fleet = fleetWithServer("--user app on >secret ~* resetchannels +@all");
-		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
-		Instance instance = fleet.start(login);
-		Instance other = fleet.start(login);
-		assertBothHandOff(fleet, instance, other);
-		assertThat(fleet.channels()).isZero();
-	}
-
-	@Slow
-	@Test
-	@DisplayName("F35 only the releasing user may not publish: the waiter has its turn when it asks")
-	void releaserMayNotPublish() {
-		Fleet fleet = fleetWithServer("--user app on >secret ~* resetchannels +@all");
-		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
+	@ParameterizedTest(name = "F35 only the releasing user may not publish: the waiter has its turn when it asks ({0})")
+	@EnumSource
+	void releaserMayNotPublish(Pool pool) {
+		this.fleet.setUser("on", ">secret", "~*", "resetchannels", "+@all");
+		Instance instance = this.fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret",
 				ASK_OFTEN);
-		Instance other = fleet.start(ASK_OFTEN);
-		fleet.awaitListening(1);
-		assertBothHandOff(fleet, instance, other);
+		Instance other = this.fleet.start(ASK_OFTEN);
+		this.fleet.awaitListening(1);
+		assertHandOff(pool, instance, other, NEARLY_ALL);
+		assertHandOff(pool, other, instance, NEARLY_ALL);
+		pool.assertAllFree(this.fleet, KEY, instance, other);
 	}
 
 }

@@ -4,15 +4,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.lettuce.core.MigrateArgs;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.cluster.SlotHash;
 
@@ -24,11 +20,9 @@ import static org.awaitility.Awaitility.await;
  * Cluster of masters, which are processes of the {@link RedisBinary}. Slots can be moved,
  * and replicas can be added, which take over. Not thread-safe.
  */
-public final class RedisCluster implements AutoCloseable {
+public final class RedisCluster {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
-
-	private final RedisClient client = RedisClient.create(TestRedis.RESOURCES);
 
 	private final TestRedis redis;
 
@@ -46,7 +40,7 @@ public final class RedisCluster implements AutoCloseable {
 			int from = (size - 1 - i) * SlotHash.SLOT_COUNT / size;
 			int until = (size - i) * SlotHash.SLOT_COUNT / size;
 			int epoch = i + 1;
-			on(this.nodes.get(i), (commands) -> {
+			this.nodes.get(i).run((commands) -> {
 				// Otherwise, nodes of the same epoch could claim the same slots.
 				commands.clusterSetConfigEpoch(epoch);
 				commands.clusterAddSlots(IntStream.range(from, until).toArray());
@@ -54,7 +48,7 @@ public final class RedisCluster implements AutoCloseable {
 			});
 		}
 		this.nodes.forEach((node) -> await("all nodes connected").atMost(PATIENCE)
-			.until(() -> on(node, (commands) -> commands.clusterInfo().contains("cluster_state:ok")
+			.until(() -> node.run((commands) -> commands.clusterInfo().contains("cluster_state:ok")
 					&& commands.clusterNodes().lines().filter((line) -> line.contains("connected")).count() == size)));
 		awaitAgreement();
 	}
@@ -74,7 +68,7 @@ public final class RedisCluster implements AutoCloseable {
 	private void awaitAgreement() {
 		await("all nodes of one mind").atMost(PATIENCE)
 			.pollInterval(Duration.ofMillis(10))
-			.until(() -> this.nodes.stream().map((node) -> on(node, RedisCluster::view)).distinct().count() == 1);
+			.until(() -> this.nodes.stream().map((node) -> node.run(RedisCluster::view)).distinct().count() == 1);
 	}
 
 	/** Return the node, its master, epoch and slots, for each node. */
@@ -122,7 +116,7 @@ public final class RedisCluster implements AutoCloseable {
 	public RedisServer nodeOf(String key) {
 		int slot = SlotHash.getSlot(key);
 		return this.nodes.stream()
-			.filter((node) -> on(node, (commands) -> hasSlot(commands, slot)))
+			.filter((node) -> node.run((commands) -> hasSlot(commands, slot)))
 			.findFirst()
 			.orElseThrow();
 	}
@@ -138,14 +132,6 @@ public final class RedisCluster implements AutoCloseable {
 			int from = Integer.parseInt((dash < 0) ? range : range.substring(0, dash));
 			return from <= slot && slot <= ((dash < 0) ? from : Integer.parseInt(range.substring(dash + 1)));
 		});
-	}
-
-	/** Run a command at a node. */
-	public <T> T on(RedisServer node, Function<RedisCommands<String, String>, T> use) {
-		try (StatefulRedisConnection<String, String> connection = this.client
-			.connect(RedisURI.create(node.host(), node.port()))) {
-			return use.apply(connection.sync());
-		}
 	}
 
 	/**
@@ -168,10 +154,10 @@ public final class RedisCluster implements AutoCloseable {
 	public RedisServer addReplica(RedisServer master) {
 		RedisServer replica = startNode();
 		String id = idOf(master);
-		on(replica, (commands) -> commands.clusterMeet(master.host(), master.port()));
+		replica.run((commands) -> commands.clusterMeet(master.host(), master.port()));
 		await("the master known").atMost(PATIENCE)
-			.until(() -> on(replica, (commands) -> commands.clusterNodes().contains(id)));
-		on(replica, (commands) -> commands.clusterReplicate(id));
+			.until(() -> replica.run((commands) -> commands.clusterNodes().contains(id)));
+		replica.run((commands) -> commands.clusterReplicate(id));
 		awaitReplica(replica);
 		return replica;
 	}
@@ -183,7 +169,7 @@ public final class RedisCluster implements AutoCloseable {
 	 */
 	public void awaitReplicated(RedisServer master, String key) {
 		await("all replicated").atMost(PATIENCE)
-			.until(() -> on(master, (commands) -> commands.set(key, "?").equals("OK")
+			.until(() -> master.run((commands) -> commands.set(key, "?").equals("OK")
 					&& commands.waitForReplication(1, 1000) == 1 && commands.del(key) == 1));
 	}
 
@@ -231,7 +217,7 @@ public final class RedisCluster implements AutoCloseable {
 	 * @param how the mode of the command
 	 */
 	public void failOver(RedisServer master, RedisServer replica, FailOver how) {
-		on(replica, (commands) -> commands.clusterFailover(how == FailOver.FORCE, how == FailOver.TAKEOVER));
+		replica.run((commands) -> commands.clusterFailover(how == FailOver.FORCE, how == FailOver.TAKEOVER));
 		awaitMaster(replica);
 		awaitReplica(master);
 	}
@@ -246,11 +232,11 @@ public final class RedisCluster implements AutoCloseable {
 	private void awaitMaster(RedisServer node) {
 		await("master on port " + node.port()).atMost(PATIENCE)
 			.pollInterval(Duration.ofMillis(10))
-			.until(() -> on(node, (commands) -> commands.info("replication")), (told) -> told.contains("role:master"));
+			.until(() -> node.run((commands) -> commands.info("replication")), (told) -> told.contains("role:master"));
 		awaitAgreement();
 		await("all slots served").atMost(PATIENCE)
 			.until(() -> this.nodes.stream()
-				.allMatch((one) -> on(one, (commands) -> commands.clusterInfo().contains("cluster_state:ok"))));
+				.allMatch((one) -> one.run((commands) -> commands.clusterInfo().contains("cluster_state:ok"))));
 	}
 
 	/**
@@ -259,24 +245,18 @@ public final class RedisCluster implements AutoCloseable {
 	 */
 	public void awaitReplica(RedisServer node) {
 		await("replica on port " + node.port()).atMost(PATIENCE)
-			.until(() -> on(node, (commands) -> commands.info("replication")),
+			.until(() -> node.run((commands) -> commands.info("replication")),
 					(told) -> told.contains("master_link_status:up"));
 		awaitAgreement();
 	}
 
 	private void setNodeTimeout(Duration time) {
-		this.nodes.forEach((node) -> on(node,
-				(commands) -> commands.configSet("cluster-node-timeout", Long.toString(time.toMillis()))));
+		this.nodes.forEach((node) -> node
+			.run((commands) -> commands.configSet("cluster-node-timeout", Long.toString(time.toMillis()))));
 	}
 
 	private String idOf(RedisServer node) {
-		return on(node, RedisCommands::clusterMyId);
-	}
-
-	/** Close the connections. The nodes end with their test. */
-	@Override
-	public void close() {
-		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+		return node.run(RedisCommands::clusterMyId);
 	}
 
 	/** Mode of a fail-over from a master that is alive. */
@@ -308,8 +288,8 @@ public final class RedisCluster implements AutoCloseable {
 			this.slot = slot;
 			this.from = from;
 			this.to = to;
-			on(to, (commands) -> commands.clusterSetSlotImporting(slot, idOf(from)));
-			on(from, (commands) -> commands.clusterSetSlotMigrating(slot, idOf(to)));
+			to.run((commands) -> commands.clusterSetSlotImporting(slot, idOf(from)));
+			from.run((commands) -> commands.clusterSetSlotMigrating(slot, idOf(to)));
 		}
 
 		/**
@@ -318,7 +298,7 @@ public final class RedisCluster implements AutoCloseable {
 		 * @return this
 		 */
 		public Move keys(List<String> keys) {
-			on(this.from, (commands) -> commands.migrate(this.to.host(), this.to.port(), 0, 10_000,
+			this.from.run((commands) -> commands.migrate(this.to.host(), this.to.port(), 0, 10_000,
 					MigrateArgs.Builder.keys(keys)));
 			return this;
 		}
@@ -329,14 +309,14 @@ public final class RedisCluster implements AutoCloseable {
 				keys(keys);
 			}
 			String owner = idOf(this.to);
-			on(this.to, (commands) -> commands.clusterSetSlotNode(this.slot, owner));
+			this.to.run((commands) -> commands.clusterSetSlotNode(this.slot, owner));
 			RedisCluster.this.nodes
-				.forEach((node) -> on(node, (commands) -> commands.clusterSetSlotNode(this.slot, owner)));
+				.forEach((node) -> node.run((commands) -> commands.clusterSetSlotNode(this.slot, owner)));
 			awaitAgreement();
 		}
 
 		private List<String> left() {
-			return on(this.from, (commands) -> commands.clusterGetKeysInSlot(this.slot, 100));
+			return this.from.run((commands) -> commands.clusterGetKeysInSlot(this.slot, 100));
 		}
 
 	}

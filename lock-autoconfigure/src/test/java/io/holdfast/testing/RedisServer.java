@@ -7,7 +7,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
 import org.awaitility.Awaitility;
 
 import org.springframework.util.FileSystemUtils;
@@ -19,6 +24,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * and restarted. Not thread-safe.
  */
 public final class RedisServer implements AutoCloseable {
+
+	static final RedisClient CLIENT = RedisClient.create(TestRedis.RESOURCES);
 
 	private static final Duration START_TIMEOUT = ChildProcess.PATIENCE;
 
@@ -94,6 +101,17 @@ public final class RedisServer implements AutoCloseable {
 	 */
 	public List<String> log() {
 		return this.process.lines();
+	}
+
+	/**
+	 * Run commands on a separate connection.
+	 * @param use the commands
+	 * @return the answer
+	 */
+	public <T> T run(Function<RedisCommands<String, String>, T> use) {
+		try (StatefulRedisConnection<String, String> connection = CLIENT.connect(RedisURI.create(host(), this.port))) {
+			return use.apply(connection.sync());
+		}
 	}
 
 	/** Kill the server like {@code kill -9}. Returns when the server is dead. */

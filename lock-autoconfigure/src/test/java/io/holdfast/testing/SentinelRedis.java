@@ -8,12 +8,9 @@ import java.util.Map;
 import java.util.function.Function;
 
 import io.lettuce.core.KillArgs;
-import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
@@ -33,7 +30,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
  * sentinel notices a dead master only after {@link #watchClosely()}, so that no master is
  * replaced because the machine is busy. Not thread-safe.
  */
-public final class SentinelRedis implements AutoCloseable {
+public final class SentinelRedis {
 
 	/** Name of the master. */
 	public static final String NAME = "holdfast";
@@ -57,8 +54,6 @@ public final class SentinelRedis implements AutoCloseable {
 	/** Four periods after its first answer, a replaced master is made a replica. */
 	private static final String PUBLISH_PERIOD = "publish-period";
 
-	private final RedisClient client;
-
 	private final List<RedisServer> servers = new ArrayList<>();
 
 	private final RedisServer sentinel;
@@ -66,13 +61,12 @@ public final class SentinelRedis implements AutoCloseable {
 	private boolean tuned = true;
 
 	SentinelRedis(TestRedis redis, int replicas, String... config) {
-		this.client = RedisClient.create(TestRedis.RESOURCES);
 		for (int i = 0; i <= replicas; i++) {
 			this.servers.add(redis.startServer(config));
 		}
 		RedisServer master = this.servers.get(0);
 		for (RedisServer replica : this.servers.subList(1, this.servers.size())) {
-			on(replica, (commands) -> commands.replicaof(master.host(), master.port()));
+			replica.run((commands) -> commands.replicaof(master.host(), master.port()));
 		}
 		this.sentinel = redis.startServer("--sentinel");
 		onSentinel((commands) -> {
@@ -117,24 +111,11 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	/**
-	 * Run a command at a server.
-	 * @param server the server, which must answer
-	 * @param use the command
-	 * @return the answer
-	 */
-	public <T> T on(RedisServer server, Function<RedisCommands<String, String>, T> use) {
-		try (StatefulRedisConnection<String, String> connection = this.client
-			.connect(RedisURI.create(server.host(), server.port()))) {
-			return use.apply(connection.sync());
-		}
-	}
-
-	/**
 	 * Return the replication id of the master, which changes with each start and
 	 * promotion.
 	 */
 	public String replicationId() {
-		return on(master(), (commands) -> commands.info("replication").lines())
+		return master().run((commands) -> commands.info("replication").lines())
 			.filter((line) -> line.startsWith("master_replid:"))
 			.map((line) -> line.substring(line.indexOf(':') + 1).strip())
 			.findFirst()
@@ -151,28 +132,27 @@ public final class SentinelRedis implements AutoCloseable {
 		for (RedisServer replica : this.servers) {
 			if (replica != master) {
 				// The replica's reconnects are refused.
-				on(replica, (commands) -> commands.configSet("masterauth", "cut"));
+				replica.run((commands) -> commands.configSet("masterauth", "cut"));
 			}
 		}
-		on(master, (commands) -> commands.clientKill(KillArgs.Builder.typeSlave()));
+		master.run((commands) -> commands.clientKill(KillArgs.Builder.typeSlave()));
 		await("replication cut").atMost(PATIENCE)
 			.pollInterval(POLL)
-			.until(() -> on(master, (commands) -> commands.info("replication")).contains("connected_slaves:0"));
+			.until(() -> master.run((commands) -> commands.info("replication")).contains("connected_slaves:0"));
 	}
 
 	/** Restore the replication of all running replicas. */
 	public void mendReplication() {
-		this.servers.forEach((server) -> on(server, (commands) -> commands.configSet("masterauth", "")));
+		this.servers.forEach((server) -> server.run((commands) -> commands.configSet("masterauth", "")));
 	}
 
 	/** Wait until the replicas have all current data of the master. */
 	public void awaitReplicated() {
 		Long replicas = (long) this.servers.size() - 1;
 		await("all replicated").atMost(PATIENCE)
-			.until(() -> on(master(),
-					(commands) -> commands.set("replicated", "?").equals("OK")
-							&& commands.waitForReplication(replicas.intValue(), 1000).equals(replicas)
-							&& commands.del("replicated") >= 0));
+			.until(() -> master().run((commands) -> commands.set("replicated", "?").equals("OK")
+					&& commands.waitForReplication(replicas.intValue(), 1000).equals(replicas)
+					&& commands.del("replicated") >= 0));
 	}
 
 	/** Let the sentinel take a master for dead after a second without an answer. */
@@ -282,7 +262,7 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	private boolean isReplica(RedisServer server) {
-		String told = on(server, (commands) -> commands.info("replication"));
+		String told = server.run((commands) -> commands.info("replication"));
 		return told.contains("role:slave") && told.contains("master_port:" + master().port())
 				&& told.contains("master_link_status:up");
 	}
@@ -298,16 +278,10 @@ public final class SentinelRedis implements AutoCloseable {
 	}
 
 	private <T> T onSentinel(Function<RedisSentinelCommands<String, String>, T> use) {
-		try (StatefulRedisSentinelConnection<String, String> connection = this.client
+		try (StatefulRedisSentinelConnection<String, String> connection = RedisServer.CLIENT
 			.connectSentinel(RedisURI.create(this.sentinel.host(), this.sentinel.port()))) {
 			return use.apply(connection.sync());
 		}
-	}
-
-	/** Close the connections. The servers end with their test. */
-	@Override
-	public void close() {
-		this.client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
 	}
 
 }

@@ -134,9 +134,7 @@ public final class TestRedis implements AutoCloseable {
 	 * @return the running servers, which are stopped at the end of the test
 	 */
 	public SentinelRedis startSentinel(int replicas, String... config) {
-		SentinelRedis started = new SentinelRedis(this, replicas, config);
-		this.cleanUp.push(started::close);
-		return started;
+		return new SentinelRedis(this, replicas, config);
 	}
 
 	/**
@@ -145,9 +143,7 @@ public final class TestRedis implements AutoCloseable {
 	 * @return the running servers, which are stopped at the end of the test
 	 */
 	public RedisCluster startCluster(int size) {
-		RedisCluster started = new RedisCluster(this, size);
-		this.cleanUp.push(started::close);
-		return started;
+		return new RedisCluster(this, size);
 	}
 
 	/**

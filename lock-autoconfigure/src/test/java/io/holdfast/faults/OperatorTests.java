@@ -1,15 +1,18 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
+import java.time.Instant;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
+import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.SemaphoresEndpoint;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
+import io.holdfast.engine.fleet.StandingQuery.Order;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -23,11 +26,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What the log tells the morning after of what operators have done.
+ * The log of operators' actions, and their view of locks whose age the store alone does
+ * not know.
  */
-class OperatorLogTests extends ProxiedTestCase {
+class OperatorTests extends ProxiedTestCase {
 
 	private static final String UNKNOWN = "It is not known whether it was done";
+
+	private static final Duration LONG = Duration.ofMillis(300);
 
 	private Instance instance;
 
@@ -41,7 +47,7 @@ class OperatorLogTests extends ProxiedTestCase {
 		this.other = this.fleet.start();
 		this.instance.warmUp();
 		this.other.warmUp();
-		await("each other").atMost(SOON).until(() -> Fleet.of(engine(this.instance)).members().size() == 2);
+		await("each other").atMost(SOON).until(() -> Fleet.of(this.instance.engine()).members().size() == 2);
 		this.lines = new LogLines();
 	}
 
@@ -50,12 +56,8 @@ class OperatorLogTests extends ProxiedTestCase {
 		this.lines.close();
 	}
 
-	private static LeaseEngine engine(Instance instance) {
-		return instance.context().getBean(LeaseEngine.class);
-	}
-
 	private LocksEndpoint locks() {
-		return new LocksEndpoint(engine(this.instance));
+		return new LocksEndpoint(this.instance.engine());
 	}
 
 	@Test
@@ -63,7 +65,7 @@ class OperatorLogTests extends ProxiedTestCase {
 	void tellsWhose() {
 		LockLease lease = this.other.acquire(LockRequest.of("a"));
 		locks().release("a", lease.fencingToken(), SecurityContext.NONE);
-		String whose = "instance " + Fleet.of(engine(this.other)).instance();
+		String whose = "instance " + Fleet.of(this.other.engine()).instance();
 		String fence = ", fencing token " + lease.fencingToken();
 		assertThat(this.lines.aboveDebug())
 			.contains("WARN Lock 'a' was released by force; its owner: OTHER_INSTANCE, " + whose + fence)
@@ -79,7 +81,7 @@ class OperatorLogTests extends ProxiedTestCase {
 		LockLease lease = this.instance.acquire(LockRequest.of("a"));
 		locks().release("a", null, SecurityContext.NONE);
 		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was released by force; its owner: THIS_INSTANCE, "
-				+ "instance " + Fleet.of(engine(this.instance)).instance() + ", thread '"
+				+ "instance " + Fleet.of(this.instance.engine()).instance() + ", thread '"
 				+ Thread.currentThread().getName() + "', fencing token " + lease.fencingToken());
 		this.fleet.observer().opsForValue().set(this.fleet.lockKey("a"), "stranger", Duration.ofMinutes(1));
 		locks().release("a", null, SecurityContext.NONE);
@@ -93,7 +95,7 @@ class OperatorLogTests extends ProxiedTestCase {
 		this.proxy.blackHole();
 		assertThatExceptionOfType(LeaseStoreException.class)
 			.isThrownBy(
-					() -> new SemaphoresEndpoint(engine(this.instance)).limit("calls", 9, null, SecurityContext.NONE))
+					() -> new SemaphoresEndpoint(this.instance.engine()).limit("calls", 9, null, SecurityContext.NONE))
 			.withMessageEndingWith(UNKNOWN);
 		assertThat(this.lines.aboveDebug()).contains("WARN The limit of semaphore 'calls' was to be set to 9, as an "
 				+ "endpoint was asked by an unknown user. Setting the limit of semaphore 'calls' failed: the store "
@@ -134,6 +136,27 @@ class OperatorLogTests extends ProxiedTestCase {
 		this.fleet.observer().opsForValue().set(this.fleet.lockKey("a"), "stranger", Duration.ofMinutes(1));
 		locks().release("a", last, SecurityContext.NONE);
 		assertThat(this.instance.locks().status("a").isLocked()).isTrue();
+	}
+
+	@Test
+	@DisplayName("A lock of readers is as old as the oldest of them, however many came later")
+	void oldestReader() {
+		LockRequest read = LockRequest.of("rw").mode(LockMode.READ);
+		try (LockLease old = this.other.acquire(read)) {
+			Instant granted = Instant.now();
+			await("age").until(() -> Duration.between(granted, Instant.now()).compareTo(LONG) > 0);
+			try (LockLease young = this.instance.acquire(read); LockLease other = this.instance.acquire("other")) {
+				assertThat(young.fencingToken()).isBetween(old.fencingToken(), other.fencingToken());
+				// An instance may be too slow to tell in time.
+				await("both have told").atMost(SOON).untilAsserted(() -> {
+					FleetDescriptor found = locks().locks(null, null, null, null, null, LONG, Order.AGE, null).fleet();
+					assertThat(found.locks()).extracting(ResourceDescriptor::key).startsWith("rw");
+					assertThat(found.locks().get(0).granted()).isBefore(granted.plus(LONG.dividedBy(2)));
+					found = locks().locks(null, null, null, null, null, null, Order.AGE, null).fleet();
+					assertThat(found.locks()).extracting(ResourceDescriptor::key).containsExactly("rw", "other");
+				});
+			}
+		}
 	}
 
 }
