@@ -38,7 +38,7 @@ class SilentConnectionTests {
 	@DisplayName("All connections are lost, which neither side is told: held on, and granted, as soon as that is noticed")
 	void halfOpen(TestRedis redis) throws IOException {
 		try (HalfOpenProxy proxy = new HalfOpenProxy(redis.host(), redis.port());
-				ConfigurableApplicationContext context = TestApplication.start(redis.host(), proxy.port(),
+				ConfigurableApplicationContext context = TestApplication.start(proxy.host(), proxy.port(),
 						redis.keyPrefix(), List.of())) {
 			LockService locks = context.getBean(LockService.class);
 			LeaseEngine engine = context.getBean(LeaseEngine.class);

@@ -29,7 +29,7 @@ public final class CommandProxy extends TcpProxy {
 	public CommandProxy(String host, int port, UnaryOperator<List<String>> rule) {
 		super(host, port);
 		this.rule = rule;
-		start();
+		up();
 	}
 
 	/**

@@ -28,7 +28,7 @@ public final class DelayingProxy extends TcpProxy {
 	public DelayingProxy(String host, int port, Duration delay) {
 		super(host, port);
 		this.delayNanos = delay.toNanos();
-		start();
+		up();
 	}
 
 	@Override

@@ -23,7 +23,7 @@ public final class DroppingProxy extends TcpProxy {
 		super(host, port);
 		this.each = each;
 		this.way = way;
-		start();
+		up();
 	}
 
 	@Override

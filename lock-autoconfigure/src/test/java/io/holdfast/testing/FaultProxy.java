@@ -1,10 +1,6 @@
 package io.holdfast.testing;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -17,21 +13,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
-import org.jspecify.annotations.Nullable;
-
 /**
  * TCP proxy between clients and a server, which fails on request. The proxy has a single
  * mode at a time, initially {@link #pass()}. Thread-safe.
  */
-public final class FaultProxy implements AutoCloseable {
-
-	private static final int ATTEMPTS = 10;
+public final class FaultProxy extends TcpProxy {
 
 	private static final Fault NONE = new Fault(Kind.NONE, Duration.ZERO, "");
-
-	private volatile InetSocketAddress target;
-
-	private final int port = FreePorts.next();
 
 	private final Set<Connection> connections = ConcurrentHashMap.newKeySet();
 
@@ -39,47 +27,14 @@ public final class FaultProxy implements AutoCloseable {
 
 	private final AtomicInteger cuts = new AtomicInteger();
 
-	private @Nullable ServerSocket listener;
-
-	private @Nullable Thread acceptor;
-
-	private FaultProxy(InetSocketAddress target) {
-		this.target = target;
+	private FaultProxy(String host, int port) {
+		super(host, port);
+		up();
 	}
 
 	/** Start a proxy on a free port of this machine. */
 	public static FaultProxy to(String host, int port) {
-		for (int attempt = 1;; attempt++) {
-			FaultProxy proxy = new FaultProxy(new InetSocketAddress(host, port));
-			try {
-				proxy.up();
-				return proxy;
-			}
-			catch (UncheckedIOException ex) {
-				// Another process has taken the port.
-				if (attempt == ATTEMPTS) {
-					throw ex;
-				}
-			}
-		}
-	}
-
-	/** Return the host of the proxy. */
-	public String host() {
-		return "127.0.0.1";
-	}
-
-	/**
-	 * Return the port of the proxy, which stays the same after {@link #down()} and
-	 * {@link #up()}.
-	 */
-	public int port() {
-		return this.port;
-	}
-
-	/** Connect new connections to another server. Existing connections stay. */
-	public void redirect(String host, int port) {
-		this.target = new InetSocketAddress(host, port);
+		return new FaultProxy(host, port);
 	}
 
 	/** Forward everything. */
@@ -129,44 +84,6 @@ public final class FaultProxy implements AutoCloseable {
 		return this.cuts.get();
 	}
 
-	/**
-	 * Close all connections and refuse new connections, as if the server was not running.
-	 */
-	public synchronized void down() {
-		if (this.listener != null) {
-			closeQuietly(this.listener);
-			try {
-				// Before the end of accept(), the system still takes connections.
-				this.acceptor.join();
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
-			this.listener = null;
-		}
-		this.connections.forEach(Connection::close);
-	}
-
-	/** Accept connections again, on the same port. */
-	public synchronized void up() {
-		if (this.listener == null) {
-			try {
-				ServerSocket socket = new ServerSocket(this.port, 50, InetAddress.getByName(host()));
-				this.listener = socket;
-				this.acceptor = startThread("accept", () -> accept(socket));
-			}
-			catch (IOException ex) {
-				throw new UncheckedIOException(ex);
-			}
-		}
-	}
-
-	/** Close the proxy and all connections. */
-	@Override
-	public void close() {
-		down();
-	}
-
 	private synchronized void become(Fault next) {
 		Fault before = this.fault.getAndSet(next);
 		if (before.kind() == Kind.BLACK_HOLE && next.kind() != Kind.BLACK_HOLE) {
@@ -174,33 +91,11 @@ public final class FaultProxy implements AutoCloseable {
 		}
 	}
 
-	private void accept(ServerSocket socket) {
-		try {
-			while (true) {
-				Connection connection = new Connection(socket.accept());
-				this.connections.add(connection);
-				startThread("requests", connection::forwardRequests);
-			}
-		}
-		catch (IOException ex) {
-			// The proxy is down.
-		}
-	}
-
-	private Thread startThread(String task, Runnable body) {
-		Thread thread = new Thread(body, "proxy " + this.port + ": " + task);
-		thread.setDaemon(true);
-		thread.start();
-		return thread;
-	}
-
-	private static void closeQuietly(AutoCloseable socket) {
-		try {
-			socket.close();
-		}
-		catch (Exception ex) {
-			// The other side has closed the connection.
-		}
+	@Override
+	void accept(Socket client) {
+		Connection connection = new Connection(client);
+		this.connections.add(connection);
+		inBackground(connection::forwardRequests);
 	}
 
 	private enum Kind {
@@ -272,9 +167,9 @@ public final class FaultProxy implements AutoCloseable {
 					return;
 				}
 				if (!this.server.isConnected()) {
-					this.server.connect(FaultProxy.this.target);
-					startThread("read replies", this::readReplies);
-					startThread("write replies", this::writeReplies);
+					connect(this.server);
+					inBackground(this::readReplies);
+					inBackground(this::writeReplies);
 				}
 				Fault current = FaultProxy.this.fault.get();
 				if (current.isAskedForBy(bytes)) {
@@ -374,8 +269,8 @@ public final class FaultProxy implements AutoCloseable {
 		}
 
 		private void close() {
-			closeQuietly(this.client);
-			closeQuietly(this.server);
+			discard(this.client);
+			discard(this.server);
 			this.replies.add(new Reply(new byte[0], System.nanoTime()));
 			FaultProxy.this.connections.remove(this);
 		}

@@ -26,7 +26,7 @@ public final class HalfOpenProxy extends TcpProxy {
 	/** Start the proxy on a free port. */
 	public HalfOpenProxy(String host, int port) {
 		super(host, port);
-		start();
+		up();
 	}
 
 	/**

@@ -3,46 +3,93 @@ package io.holdfast.testing;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
-/** Proxy of a server, at a free port of the server's host. */
-abstract class TcpProxy implements AutoCloseable {
+import org.jspecify.annotations.Nullable;
 
-	private final String host;
+/**
+ * Proxy of a server, at a free port of this machine. Thread-safe.
+ * <p>
+ * Public, as references to its methods fail in other packages otherwise.
+ */
+public abstract class TcpProxy implements AutoCloseable {
 
-	private final int port;
+	private final int port = FreePorts.next();
 
-	private final ServerSocket listener;
+	private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
 
-	private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
+	private volatile InetSocketAddress server;
 
-	/** Take a port. */
+	private @Nullable ServerSocket listener;
+
+	private @Nullable Thread acceptor;
+
 	TcpProxy(String host, int port) {
-		this.host = host;
-		this.port = port;
-		try {
-			this.listener = new ServerSocket(0, 50, InetAddress.getByName(host));
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		this.server = new InetSocketAddress(host, port);
 	}
 
-	/** Return the port of this proxy, at the server's host. */
-	public int port() {
-		return this.listener.getLocalPort();
+	/** Return the host of the proxy. */
+	public final String host() {
+		return "127.0.0.1";
 	}
 
-	/** Start accepting connections. */
-	final void start() {
-		inBackground(() -> {
-			while (true) {
-				accept(keep(this.listener.accept()));
+	/**
+	 * Return the port of the proxy, which stays the same after {@link #down()} and
+	 * {@link #up()}.
+	 */
+	public final int port() {
+		return this.port;
+	}
+
+	/** Connect new connections to another server. Existing connections stay. */
+	public final void redirect(String host, int port) {
+		this.server = new InetSocketAddress(host, port);
+	}
+
+	/** Accept connections, again on the same port. */
+	public final synchronized void up() {
+		if (this.listener == null) {
+			try {
+				ServerSocket socket = new ServerSocket(this.port, 50, InetAddress.getByName(host()));
+				this.listener = socket;
+				this.acceptor = inBackground(() -> {
+					while (true) {
+						accept(keep(socket.accept()));
+					}
+				});
 			}
-		});
+			catch (IOException ex) {
+				throw new UncheckedIOException(ex);
+			}
+		}
+	}
+
+	/**
+	 * Close all connections and refuse new connections, as if the server was not running.
+	 */
+	public final synchronized void down() {
+		if (this.listener != null) {
+			closeQuietly(this.listener);
+			try {
+				// Before the end of accept(), the system still takes connections.
+				this.acceptor.join();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+			this.listener = null;
+		}
+		this.sockets.forEach(this::discard);
+	}
+
+	/** Close the proxy and all connections. */
+	@Override
+	public final void close() {
+		down();
 	}
 
 	/** Process a new connection. */
@@ -50,7 +97,13 @@ abstract class TcpProxy implements AutoCloseable {
 
 	/** Open a connection to the server. */
 	final Socket connect() throws IOException {
-		return keep(new Socket(this.host, this.port));
+		Socket socket = new Socket();
+		connect(socket);
+		return socket;
+	}
+
+	final void connect(Socket socket) throws IOException {
+		keep(socket).connect(this.server);
 	}
 
 	private Socket keep(Socket socket) {
@@ -58,25 +111,32 @@ abstract class TcpProxy implements AutoCloseable {
 		return socket;
 	}
 
-	final void inBackground(Piping piping) {
+	final void discard(Socket socket) {
+		closeQuietly(socket);
+		this.sockets.remove(socket);
+	}
+
+	static void closeQuietly(AutoCloseable socket) {
+		try {
+			socket.close();
+		}
+		catch (Exception ex) {
+			// The other side has closed the connection.
+		}
+	}
+
+	final Thread inBackground(Piping piping) {
 		Thread thread = new Thread(() -> {
 			try {
 				piping.run();
 			}
 			catch (IOException ex) {
-				// The client or the server has closed the connection.
+				// The client, the server or the proxy has closed the connection.
 			}
-		}, getClass().getSimpleName());
+		}, getClass().getSimpleName() + " " + this.port);
 		thread.setDaemon(true);
 		thread.start();
-	}
-
-	@Override
-	public void close() throws IOException {
-		this.listener.close();
-		for (Socket socket : this.sockets) {
-			socket.close();
-		}
+		return thread;
 	}
 
 	/** Action of a proxy's thread. */
