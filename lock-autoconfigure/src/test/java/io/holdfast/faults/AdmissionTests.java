@@ -10,6 +10,8 @@ import io.holdfast.annotation.OnTimeout;
 import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.context.annotation.Import;
 
@@ -43,22 +45,18 @@ class AdmissionTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("F9 Redis is silent at the start: a waiting request is granted when Redis answers")
-	void silent() {
-		this.proxy.blackHole();
+	@ParameterizedTest(name = "F9 F10 Redis is {0} at the start: a waiting request is granted when Redis answers")
+	@ValueSource(strings = { "silent", "down" })
+	void withoutRedis(String trouble) {
+		if (trouble.equals("silent")) {
+			this.proxy.blackHole();
+		}
+		else {
+			this.proxy.down();
+		}
 		CompletableFuture<LockLease> lease = acquireInBackground(start());
 		assertThat(lease).isNotDone();
 		this.proxy.pass();
-		assertGranted(lease);
-	}
-
-	@Test
-	@DisplayName("F10 Redis is down at the start: a waiting request is granted when Redis is up")
-	void down() {
-		this.proxy.down();
-		CompletableFuture<LockLease> lease = acquireInBackground(start());
-		assertThat(lease).isNotDone();
 		this.proxy.up();
 		assertGranted(lease);
 	}

@@ -103,20 +103,6 @@ class ShutDownTests extends FaultTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("Who asks for a lock that is held here is refused at once while the instance shuts down")
-	void refusedWhileHeldHere() {
-		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
-		LockService locks = instance.locks();
-		LockLease lease = locks.acquire(REQUEST);
-		CompletableFuture<Boolean> closing = closeInBackground(instance);
-		awaitShuttingDown(locks);
-		assertThat(Instance.inBackground(() -> isRefused(locks, REQUEST))).succeedsWithin(SOON).isEqualTo(true);
-		lease.release();
-		assertThat(closing).succeedsWithin(SOON);
-		this.fleet.awaitNothingLeft();
-	}
-
 	@ParameterizedTest(
 			name = "What is not released within the patience is released at the end, and passed on at once ({0})")
 	@EnumSource

@@ -205,10 +205,6 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 				(code, work) -> inThread(
 						() -> code.locks.withLock(LockRequest.of(work.key()).mode(LockMode.READ), work::run))),
 
-		WRITE(false,
-				(code, work) -> inThread(
-						() -> code.locks.withLock(LockRequest.of(work.key()).mode(LockMode.EXCLUSIVE), work::run))),
-
 		SEVERAL_KEYS(false,
 				(code, work) -> inThread(
 						() -> code.locks.withLock(LockRequest.ofAll(List.of(work.key(), "another")), work::run))),

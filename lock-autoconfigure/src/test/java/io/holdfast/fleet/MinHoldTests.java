@@ -7,9 +7,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -87,30 +85,6 @@ class MinHoldTests {
 	}
 
 	@Test
-	@DisplayName("A job that takes longer than that is over when it ends")
-	void longJob() {
-		try (LockLease lease = this.first.acquire(LockRequest.of("job").minHold(Duration.ofMillis(50)))) {
-			await("more than that").until(() -> lease.remaining().compareTo(Duration.ofMillis(29_500)) < 0);
-			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		}
-		assertThat(this.second.tryAcquire("job")).hasValueSatisfying(LockLease::release);
-	}
-
-	@Test
-	@DisplayName("Permits are kept back")
-	void permits() {
-		SemaphoreRequest request = SemaphoreRequest.of("calls", 1).waitTime(Fleet.PATIENCE);
-		long from = System.nanoTime();
-		this.fleet.semaphores(this.first).acquire(request.minHold(MIN_HOLD)).close();
-		assertThat(since(from)).isLessThan(MIN_HOLD);
-		assertThat(this.fleet.semaphores(this.second).status("calls").used()).isEqualTo(1);
-		try (PermitLease next = this.fleet.semaphores(this.second).acquire(request)) {
-			assertThat(since(from)).isBetween(MIN_HOLD.minus(CLOCK), MIN_HOLD.plus(Fleet.PROMPT));
-			next.ensureHeld();
-		}
-	}
-
-	@Test
 	@DisplayName("A holder that is killed in that time keeps others out until its end, and not for longer")
 	void killedInThatTime() {
 		Worker worker = this.fleet.startWorker().awaitReady();
@@ -145,21 +119,6 @@ class MinHoldTests {
 		for (String key : List.of("released", "held")) {
 			this.second.acquire(LockRequest.of(key).waitTime(Fleet.PATIENCE)).close();
 			assertThat(since(from)).as(key).isBetween(minHold.minus(CLOCK), minHold.plus(Fleet.PROMPT.multipliedBy(2)));
-		}
-	}
-
-	@Test
-	@DisplayName("All of several keys are kept")
-	void severalKeys() {
-		long from = System.nanoTime();
-		List<String> keys = List.of("a", "b", "c");
-		this.first.acquire(LockRequest.ofAll(keys).minHold(MIN_HOLD)).close();
-		for (String key : keys) {
-			assertThat(this.second.tryAcquire(key)).as(key).isEmpty();
-		}
-		try (LockLease next = this.second.acquire(LockRequest.ofAll(keys).waitTime(Fleet.PATIENCE))) {
-			assertThat(since(from)).isBetween(MIN_HOLD.minus(CLOCK), MIN_HOLD.plus(Fleet.PROMPT));
-			next.ensureHeld();
 		}
 	}
 

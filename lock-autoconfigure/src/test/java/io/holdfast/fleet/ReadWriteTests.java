@@ -97,22 +97,6 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Several keys are read together, one of which the thread writes")
-	void severalKeysWithAnOwnOne() {
-		LockLease writing = first.acquire(write());
-		LockRequest both = LockRequest.ofAll(List.of(this.key, this.key + "-other"))
-			.mode(LockMode.READ)
-			.waitTime(Fleet.PATIENCE);
-		try (LockLease reading = first.acquire(both)) {
-			assertThat(writing.release()).isEqualTo(ReleaseResult.RELEASED);
-			assertThat(second.tryAcquire(once(LockMode.READ))).as("beside what is nested").isEmpty();
-			assertThat(second.status(this.key + "-other").readers()).isEqualTo(1);
-			assertThat(reading.isHeld()).isTrue();
-		}
-		second.acquire(read()).close();
-	}
-
-	@Test
 	@DisplayName("S3 readers and writers exclude a client of the plain pattern, and it excludes them")
 	void plainClient() {
 		PlainClient plain = fleet.plainClient();

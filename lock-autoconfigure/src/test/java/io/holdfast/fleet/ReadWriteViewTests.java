@@ -1,16 +1,11 @@
 package io.holdfast.fleet;
 
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReadWriteLock;
 
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
-import io.holdfast.NotAcquiredException.Reason;
-import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -149,28 +144,6 @@ class ReadWriteViewTests extends FleetTestCase {
 		reading.unlock();
 		assertThat(tryOnAnotherThread(second.asReadWriteLock(this.key).writeLock())).isTrue();
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(reading::unlock);
-	}
-
-	@Test
-	@DisplayName("An upgrade is refused at once by every method that locks, instead of waiting for itself")
-	void upgrade() {
-		LockView reading = first.asReadWriteLock(this.key).readLock();
-		LockView writing = first.asReadWriteLock(this.key).writeLock();
-		reading.lock();
-		List<ThrowingCallable> ways = List.of(writing::lock, writing::lockInterruptibly,
-				() -> writing.tryLock(10, TimeUnit.SECONDS));
-		for (ThrowingCallable way : ways) {
-			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(way)
-				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SELF_BLOCKED))
-				.satisfies((ex) -> assertThat(ex.getWaited()).isLessThan(Duration.ofMillis(1500)));
-		}
-		assertThat(writing.tryLock()).as("as java.util.concurrent says").isFalse();
-		assertThat(writing.getHoldCount()).isZero();
-		assertThat(first.asLock(this.key).tryLock()).as("exclusively").isFalse();
-		assertThat(reading.isHeldByCurrentThread()).isTrue();
-		reading.unlock();
-		assertThat(writing.tryLock()).isTrue();
-		writing.unlock();
 	}
 
 	private static boolean unlock(LockView lock) {

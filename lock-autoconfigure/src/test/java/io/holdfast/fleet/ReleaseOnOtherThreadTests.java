@@ -10,7 +10,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockView;
@@ -123,21 +122,6 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 		assertThat(fleet.owner(this.key)).isNotNull();
 		assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(fleet.owner(this.key)).isNull();
-	}
-
-	@Test
-	@DisplayName("S14 a request that is not re-entrant does not wait for its own thread; an asynchronous one waits")
-	void strangers() throws Exception {
-		LockLease outer = locks.acquire(this.key);
-		LockRequest shortly = LockRequest.of(this.key).waitTime(Duration.ofMillis(150));
-		LockRequest stranger = shortly.reentrant(false);
-		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> locks.tryAcquire(stranger))
-			.withMessageContaining("would wait for itself");
-		assertThat(locks.tryAcquire(stranger.waitTime(Duration.ZERO))).isEmpty();
-		assertThat(Attempt.onAnotherThread(() -> locks.tryAcquire(stranger))).isEmpty();
-		assertThat(locks.tryAcquireAsync(shortly).get(20, TimeUnit.SECONDS)).isEmpty();
-		assertThat(locks.tryAcquire(shortly)).hasValueSatisfying(LockLease::close);
-		assertThat(outer.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
 	@Test

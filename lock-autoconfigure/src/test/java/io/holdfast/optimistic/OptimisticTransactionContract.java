@@ -96,18 +96,6 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("What an attempt throws comes out as it is, and nothing is written or left watched")
-	void attemptThrows() {
-		IllegalStateException failure = new IllegalStateException("sold out");
-		assertThatIllegalStateException().isThrownBy(() -> this.transactions.execute(List.of(this.a), (tx) -> {
-			tx.write(set(this.b, "lost"));
-			throw failure;
-		})).isSameAs(failure);
-		assertThat(this.values.get(this.b)).isNull();
-		assertNothingLeft();
-	}
-
-	@Test
 	@DisplayName("What reading throws comes out as it is, and nothing is written or left watched")
 	void readingThrows() {
 		this.redis.template().opsForList().leftPush(this.a, "element");
