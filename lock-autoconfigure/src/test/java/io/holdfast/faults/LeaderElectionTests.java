@@ -2,9 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 import io.holdfast.LockService;
@@ -25,7 +23,6 @@ import org.springframework.integration.support.locks.LockRegistry;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -151,26 +148,6 @@ class LeaderElectionTests extends FaultTestCase {
 		assertStays(two, one);
 		two.close();
 		await("the first one leads again").atMost(SOON).until(() -> leads(one));
-	}
-
-	@Test
-	@DisplayName("The registry's own methods run what they are given under the lock")
-	void executesLocked() throws Exception {
-		Instance one = start();
-		LockRegistry<?> registry = one.context().getBean("lockRegistry", LockRegistry.class);
-		registry.executeLocked("a", () -> assertThat(this.fleet.isLocked("leader:a")).isTrue());
-		assertThat(this.fleet.isLocked("leader:a")).isFalse();
-		CompletableFuture<Void> leave = new CompletableFuture<>();
-		CompletableFuture<Boolean> held = Instance.inBackground(() -> {
-			registry.executeLocked("a", () -> leave.get());
-			return true;
-		});
-		await("the lock is held").atMost(SOON).until(() -> this.fleet.isLocked("leader:a"));
-		assertThatExceptionOfType(TimeoutException.class)
-			.isThrownBy(() -> registry.executeLocked("a", Duration.ofMillis(100), () -> "in"));
-		leave.complete(null);
-		assertThat(held).succeedsWithin(SOON);
-		assertThat(registry.executeLocked("a", Duration.ofSeconds(5), () -> "in")).isEqualTo("in");
 	}
 
 	@Configuration(proxyBeanMethods = false)

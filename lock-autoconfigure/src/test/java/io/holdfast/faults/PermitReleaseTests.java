@@ -86,21 +86,6 @@ class PermitReleaseTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F43 released after its end, while others hold all permits: they keep them, and none is free")
-	void late() {
-		PermitLease late = this.semaphores.acquire(ONE.permits(2).leaseTime(BRIEF).autoRenew(false));
-		PermitLease all = this.others.acquire(ONE.permits(LIMIT).waitTime(SOON));
-		assertThat(late.isHeld()).isFalse();
-		assertThat(late.release()).isNotEqualTo(ReleaseResult.RELEASED);
-		assertThat(late.releaseAsync()).succeedsWithin(SOON).isNotEqualTo(ReleaseResult.RELEASED);
-		late.close();
-		assertFree(0);
-		assertThat(all.isHeld()).isTrue();
-		assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
 	@DisplayName("F43 released twice or late by several threads at once: never more than the limit at once")
 	void mixedByMany() {
 		AtomicInteger used = new AtomicInteger();

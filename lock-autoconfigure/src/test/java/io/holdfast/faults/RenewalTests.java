@@ -141,20 +141,6 @@ class RenewalTests extends FaultTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("A lease without renewal passes to a waiter of the same instance when it expires")
-	void expiryInOneInstance() {
-		Instance instance = this.fleet.start();
-		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofMillis(500)).autoRenew(false));
-		assertThat(instance.acquireInBackground(REQUEST)).succeedsWithin(SOON).satisfies((next) -> {
-			assertThat(lease.isHeld()).isFalse();
-			assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
-			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-		this.fleet.awaitNothingLeft();
-	}
-
 	@Slow
 	@Test
 	@DisplayName("The longest hold ends the renewal, and so the lease")

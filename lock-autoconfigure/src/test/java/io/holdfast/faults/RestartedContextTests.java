@@ -51,30 +51,6 @@ class RestartedContextTests {
 	}
 
 	@Test
-	@DisplayName("It is another instance, with tokens and a subscription of its own, and works as before")
-	void anotherInstance() {
-		Instance instance = this.fleet.start();
-		this.fleet.awaitListening(1);
-		String before = instanceOfOwner(instance);
-		instance.context().stop();
-		assertThat(this.fleet.channels()).isZero();
-		instance.context().start();
-		this.fleet.awaitListening(1);
-		assertThat(instanceOfOwner(instance)).isNotEqualTo(before);
-		instance.context().stop();
-		instance.context().start();
-		this.fleet.awaitListening(1);
-		this.fleet.awaitNothingLeft();
-	}
-
-	private String instanceOfOwner(Instance instance) {
-		try (LockLease lease = instance.acquire(KEY)) {
-			assertThat(lease.isHeld()).isTrue();
-			return this.fleet.observer().opsForValue().get(this.fleet.lockKey(KEY)).split(":")[0];
-		}
-	}
-
-	@Test
 	@DisplayName("A stop waits for releases that their callers did not await")
 	void releasesUnderWay() {
 		int before = this.fleet.connections();

@@ -6,7 +6,6 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
-import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
@@ -134,32 +133,6 @@ class WakeUpTests extends RedisTestCase {
 		assertThat(third).succeedsWithin(SOON).satisfies(PermitLease::release);
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(instance.semaphores().admin().clearLimit(KEY)).isTrue();
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Slow
-	@Test
-	@DisplayName("F19 subscriptions killed, then a writer releases: reader and next writer have their turns")
-	void writerReleased() {
-		LockRequest read = LockRequest.of(KEY).mode(LockMode.READ).waitForever().leaseTime(LEASE);
-		LockRequest write = read.mode(LockMode.EXCLUSIVE);
-		Instance instance = this.fleet.start(ASK_SELDOM);
-		Instance other = this.fleet.start(ASK_SELDOM);
-		this.fleet.awaitListening(2);
-		LockLease held = instance.acquire(write);
-		CompletableFuture<LockLease> reader = other.acquireInBackground(read);
-		this.fleet.awaitLength(this.fleet.queueKey(KEY), 1);
-		CompletableFuture<LockLease> writer = this.fleet.start(ASK_SELDOM).acquireInBackground(write);
-		this.fleet.awaitLength(this.fleet.queueKey(KEY), 2);
-		this.fleet.killSubscriptions();
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		// Neither could be told, so the one that listens again first comes first.
-		assertThat(CompletableFuture.anyOf(reader, writer)).succeedsWithin(SOON);
-		CompletableFuture<LockLease> first = reader.isDone() ? reader : writer;
-		CompletableFuture<LockLease> second = (first == reader) ? writer : reader;
-		assertThat(second).isNotDone();
-		assertThat(first.join().release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(second).succeedsWithin(SOON).satisfies(LockLease::release);
 		this.fleet.awaitNothingLeft();
 	}
 
