@@ -87,8 +87,7 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 	}
 
 	private static String describe(LeaseEngine engine) {
-		return "Holdfast is active: locks and permits are kept in " + engine.place()
-				+ (Fleet.of(engine).isAdmitted() ? "" : ", which has not answered yet") + "; waiters "
+		return "Holdfast is active: locks and permits are kept in " + engine.place() + "; waiters "
 				+ (engine.status().polling() ? "ask at intervals" : "are woken by messages");
 	}
 

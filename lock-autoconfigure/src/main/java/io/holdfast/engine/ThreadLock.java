@@ -156,8 +156,9 @@ final class ThreadLock implements LockView {
 	}
 
 	private IllegalMonitorStateException notOwner() {
-		return new IllegalMonitorStateException(
-				"Thread '" + SingleLine.of(Thread.currentThread().getName()) + "' does not hold " + this);
+		return new IllegalMonitorStateException("Thread '" + SingleLine.of(Thread.currentThread().getName())
+				+ "' does not hold " + this
+				+ ": unlock on the thread that locked, or use LockService.acquire, whose lease any thread may release");
 	}
 
 	@Override

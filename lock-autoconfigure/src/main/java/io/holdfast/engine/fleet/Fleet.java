@@ -159,14 +159,6 @@ public final class Fleet implements InstanceDirectory {
 	}
 
 	/**
-	 * Return whether this instance is admitted to the fleet. Does not block.
-	 * @return whether leases may be requested, as far as is known
-	 */
-	public boolean isAdmitted() {
-		return this.context.isAdmitted();
-	}
-
-	/**
 	 * Return the description of this instance. Does not block.
 	 * @return the description, or {@code null} if it is not known (yet)
 	 */

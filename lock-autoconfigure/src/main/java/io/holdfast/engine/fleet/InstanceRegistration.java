@@ -317,6 +317,10 @@ public final class InstanceRegistration implements Membership {
 			logger.warn((waits ? "No lock or permit is granted before Redis has answered: "
 					: "Other instances and their endpoints do not see this one: ") + EngineExceptions.text(error));
 		}
+		if (error == null && !incompatible && this.warned) {
+			this.warned = false;
+			logger.info("Redis has answered: this instance is registered, and other instances see it");
+		}
 		refreshAfter(this.context.shortenRandomly((incompatible || error != null) ? RETRY : REFRESH));
 	}
 
