@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.KeyNamespace;
+import io.holdfast.LockService;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.aop.ApplicationBean;
 import io.holdfast.async.BlockingWait;
@@ -112,6 +113,19 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 		}
 	}
 
+	/**
+	 * Refuse a namespace beside services of a parent context: only annotated methods
+	 * would have it, and lock other keys than the services.
+	 */
+	private void checkNamespace() {
+		String[] namespaces = this.beans.getBeanNamesForType(KeyNamespace.class, true, false);
+		if (namespaces.length > 0 && this.beans.getBeanNamesForType(LockService.class, true, false).length == 0
+				&& this.beans.getBeanProvider(LockService.class).stream().findAny().isPresent()) {
+			throw new IllegalStateException("The KeyNamespace '" + namespaces[0] + "' would not prefix the keys of the "
+					+ "LockService, which is a bean of a parent context: define the KeyNamespace in that context");
+		}
+	}
+
 	/** Rethrow an exception, unless its cause is a circular dependency. */
 	private static void checkCircle(BeansException ex) {
 		if (!ex.contains(BeanCurrentlyInCreationException.class)) {
@@ -134,6 +148,7 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 
 	@Override
 	public void afterSingletonsInstantiated() {
+		checkNamespace();
 		this.started = true;
 		observeEngines();
 	}

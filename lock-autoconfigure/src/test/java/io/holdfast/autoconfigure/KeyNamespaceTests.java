@@ -113,6 +113,20 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("A namespace beside the services of a parent context is refused, as the services would not have it")
+	void childContext() {
+		this.withoutNamespace.run((parent) -> {
+			this.runner.withParent(parent)
+				.run((child) -> assertThat(child).getFailure()
+					.hasMessageContaining(
+							"would not prefix the keys of the LockService, which is a bean of a parent context"));
+			this.withoutNamespace.withParent(parent).run((child) -> assertThat(child).hasNotFailed());
+		});
+		this.runner
+			.run((parent) -> this.withoutNamespace.withParent(parent).run((child) -> assertThat(child).hasNotFailed()));
+	}
+
+	@Test
 	@DisplayName("The same key of two tenants is two locks, under whole keys in Redis")
 	void locks() {
 		run((context) -> {
