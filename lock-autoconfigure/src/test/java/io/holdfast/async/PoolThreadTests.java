@@ -115,7 +115,7 @@ class PoolThreadTests {
 		return Stream.of( //
 				call("acquire", () -> locks.acquire(LockRequest.of("call")).close()), //
 				call("acquire in vain",
-						() -> assertThat(locks.tryAcquire(LockRequest.of("busy").waitTime(Duration.ofMillis(300))))
+						() -> assertThat(locks.tryAcquire(LockRequest.of("busy").waitTime(Duration.ofSeconds(1))))
 							.isEmpty()), //
 				call("acquire several", () -> locks.acquire(LockRequest.ofAll(List.of("call", "other"))).close()), //
 				call("read", () -> locks.acquire(LockRequest.of("call").mode(LockMode.READ)).close()), //

@@ -73,7 +73,7 @@ class LockHolderTests {
 	}
 
 	@ParameterizedTest(name = "A request of another application is told the holder: wait of {0} ms")
-	@ValueSource(longs = { 0, 300 })
+	@ValueSource(longs = { 0, 1000 })
 	void otherApplication(long wait) {
 		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
 		try (LockLease lease = this.warehouse.acquire("stock")) {
@@ -194,7 +194,7 @@ class LockHolderTests {
 		try (LockLease lease = this.shop.acquire("stock")) {
 			assertThat(lease.isHeld()).isTrue();
 			LockNotAcquiredException refusal = Attempt
-				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100))));
+				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofSeconds(1))));
 			assertThat(refusal).hasMessageContaining("still held by application 'shop' on ")
 				.hasMessageEndingWith(" (this instance)");
 			assertThat(holder(refusal).application()).isEqualTo("shop");
@@ -278,7 +278,7 @@ class LockHolderTests {
 	}
 
 	@ParameterizedTest(name = "Readers are no holder, and the message tells their number: wait of {0} ms")
-	@ValueSource(longs = { 0, 100 })
+	@ValueSource(longs = { 0, 1000 })
 	void readers(long wait) {
 		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
 		LockRequest read = request.mode(LockMode.READ);
@@ -297,7 +297,7 @@ class LockHolderTests {
 	@Test
 	@DisplayName("A reader that others came before is told so, and how many read")
 	void readerBehindWriter() {
-		LockRequest read = LockRequest.of("stock").mode(LockMode.READ).waitTime(Duration.ofMillis(100));
+		LockRequest read = LockRequest.of("stock").mode(LockMode.READ).waitTime(Duration.ofSeconds(1));
 		CompletableFuture<LockLease> writer;
 		try (LockLease lease = this.warehouse.acquire(read)) {
 			assertThat(lease.isHeld()).isTrue();
@@ -310,7 +310,7 @@ class LockHolderTests {
 	}
 
 	@ParameterizedTest(name = "A request for permits is told how many are in use, and of how many: wait of {0} ms")
-	@ValueSource(longs = { 0, 100 })
+	@ValueSource(longs = { 0, 1000 })
 	void permits(long wait) {
 		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
 		SemaphoreRequest request = SemaphoreRequest.of("calls", 3).waitTime(Duration.ofMillis(wait));
@@ -354,7 +354,7 @@ class LockHolderTests {
 	void foreign() {
 		String token = this.fleet.plainClient().tryLock("stock", Duration.ofMinutes(1));
 		assertThat(token).isNotNull();
-		LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofMillis(100)));
+		LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofSeconds(1)));
 		assertThat(refusal.getHolder()).isNull();
 		assertThat(refusal).hasMessageEndingWith("still held by a client other than Holdfast");
 		assertThat(this.fleet.plainClient().unlock("stock", token)).isTrue();

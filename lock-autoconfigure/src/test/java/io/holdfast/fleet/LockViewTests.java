@@ -33,7 +33,7 @@ class LockViewTests extends FleetTestCase {
 
 	@BeforeAll
 	static void start() {
-		mine = fleet.start("holdfast.lock.wait-time=50ms", "holdfast.lock.lease-time=" + LEASE.toMillis() + "ms");
+		mine = fleet.start("holdfast.lock.wait-time=1s", "holdfast.lock.lease-time=" + LEASE.toMillis() + "ms");
 		other = fleet.start();
 	}
 

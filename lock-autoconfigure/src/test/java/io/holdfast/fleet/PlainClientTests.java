@@ -66,7 +66,7 @@ class PlainClientTests extends FleetTestCase {
 	void isExcludedByPlainClient() {
 		String token = plain.tryLock("theirs", LONG);
 		assertThat(first.tryAcquire("theirs")).isEmpty();
-		assertThat(first.tryAcquire(LockRequest.of("theirs").waitTime(Duration.ofMillis(300)))).isEmpty();
+		assertThat(first.tryAcquire(LockRequest.of("theirs").waitTime(Duration.ofSeconds(1)))).isEmpty();
 		LockStatus status = second.status("theirs");
 		assertThat(status.owner()).isEqualTo(Owner.FOREIGN);
 		assertThat(status.remaining()).isBetween(Duration.ofSeconds(30), LONG);

@@ -156,7 +156,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 		leases.add(second.tryAcquire(SemaphoreRequest.of(this.key)).orElseThrow());
 		assertThat(first.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
 		assertThatExceptionOfType(PermitNotAcquiredException.class)
-			.isThrownBy(() -> first.acquire(request.waitTime(Duration.ofMillis(50))))
+			.isThrownBy(() -> first.acquire(request.waitTime(Duration.ofSeconds(1))))
 			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT))
 			.withMessageContaining("(limit 2)")
 			.withMessageContaining("not enough of them were free (2 of 2 in use)");

@@ -101,7 +101,7 @@ class ViewTermsTests extends FleetTestCase {
 	@Test
 	@DisplayName("A view with a wait time waits no longer; tries have a time of their own")
 	void waitTime() throws Exception {
-		LockView view = second.asLock(LockRequest.of(this.key).waitTime(Duration.ofMillis(100)));
+		LockView view = second.asLock(LockRequest.of(this.key).waitTime(Duration.ofSeconds(1)));
 		first.asLock(this.key).lock();
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(view::lock)
 			.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
