@@ -19,6 +19,7 @@ import io.holdfast.LockHolder;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
+import io.holdfast.async.SingleLine;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HandOver;
 import io.holdfast.engine.EngineObserver.HoldEnd;
@@ -944,8 +945,17 @@ final class ResourceQueue extends SerialExecutor {
 		String heldBy = (holder != null && !holder.application().equals(InstanceInfo.UNKNOWN))
 				? "application '" + holder.application() + "' on " + holder.host() + ", process " + holder.process()
 				: "instance " + Tokens.shown(owner);
-		return EngineExceptions.timedOut(waiter.request, waiter.waitedNanos(),
-				owner.equals(this.context.instanceId()) ? heldBy + " (this instance)" : heldBy, holder);
+		String here = owner.equals(this.context.instanceId()) ? " (this instance" + holdingThread() + ")" : "";
+		return EngineExceptions.timedOut(waiter.request, waiter.waitedNanos(), heldBy + here, holder);
+	}
+
+	private String holdingThread() {
+		return this.holds.stream()
+			.map((hold) -> hold.thread)
+			.filter(Objects::nonNull)
+			.findFirst()
+			.map((thread) -> ", thread '" + SingleLine.of(thread.getName()) + "'")
+			.orElse("");
 	}
 
 	/**

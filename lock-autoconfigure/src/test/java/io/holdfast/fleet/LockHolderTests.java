@@ -189,14 +189,14 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("Another thread of the instance is told that the instance is the holder")
+	@DisplayName("A timeout behind another thread of the same instance names that thread")
 	void sameInstance() throws Exception {
 		try (LockLease lease = this.shop.acquire("stock")) {
 			assertThat(lease.isHeld()).isTrue();
 			LockNotAcquiredException refusal = Attempt
 				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofSeconds(1))));
 			assertThat(refusal).hasMessageContaining("still held by application 'shop' on ")
-				.hasMessageEndingWith(" (this instance)");
+				.hasMessageEndingWith(" (this instance, thread '" + Thread.currentThread().getName() + "')");
 			assertThat(holder(refusal).application()).isEqualTo("shop");
 		}
 	}
