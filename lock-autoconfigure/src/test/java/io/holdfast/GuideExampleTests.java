@@ -21,9 +21,11 @@ class GuideExampleTests {
 	private static final Path ROOT = Path.of("..");
 
 	@ParameterizedTest
-	@CsvSource({ "docs/async.md, kotlin, '', lock-autoconfigure/src/test/kotlin/io/holdfast/guide/KotlinExample.kt",
+	@CsvSource({
+			"docs/migration.md, java, DataRedisProperties, lock-autoconfigure/src/test/java/io/holdfast/autoconfigure/RedisDriverTests.java",
+			"docs/async.md, kotlin, '', lock-autoconfigure/src/test/kotlin/io/holdfast/guide/KotlinExample.kt",
 			"docs/watching.md, java, SecurityFilterChain, sample-app/src/test/java/io/holdfast/sample/SecuredEndpointsTests.java" })
-	@DisplayName("Examples in Kotlin, and those for Spring Security, are compiled")
+	@DisplayName("Examples in Kotlin, for Spring Security and beside Redisson are compiled")
 	void compiled(String guide, String language, String sign, String source) {
 		String code = compact(ProjectFiles.text(ROOT.resolve(source)));
 		assertThat(examples(guide, language)).filteredOn((example) -> example.contains(sign))

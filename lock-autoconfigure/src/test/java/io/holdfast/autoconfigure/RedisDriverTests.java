@@ -16,11 +16,14 @@ import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisProperties;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,7 +34,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class RedisDriverTests {
 
 	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+		.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class))
+		.withPropertyValues("spring.data.redis.host=127.0.0.1", "spring.data.redis.port=1")
 		.withBean(RedisConnectionFactory.class, () -> Mockito.mock(RedisConnectionFactory.class));
 
 	@Test
@@ -65,8 +69,11 @@ class RedisDriverTests {
 	static class Cure {
 
 		@Bean
-		LeaseEngine leaseEngine(LeaseEngineFactory engines) {
-			return engines.create(new LettuceConnectionFactory("127.0.0.1", 1));
+		LeaseEngine leaseEngine(LeaseEngineFactory engines, DataRedisProperties redis) {
+			RedisStandaloneConfiguration server = new RedisStandaloneConfiguration(redis.getHost(), redis.getPort());
+			server.setUsername(redis.getUsername());
+			server.setPassword(redis.getPassword());
+			return engines.create(new LettuceConnectionFactory(server));
 		}
 
 	}
