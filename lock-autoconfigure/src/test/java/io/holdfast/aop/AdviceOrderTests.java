@@ -50,7 +50,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Where the lock stands among the other advice of a bean.
+ * Position of the lock among the other advice of a bean.
  */
 class AdviceOrderTests {
 
@@ -95,7 +95,7 @@ class AdviceOrderTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("A transaction that was given a lower order begins before the lock is waited for, which is warned of once")
+	@DisplayName("A transaction with a lower order begins before the wait for the lock, and a warning says so once")
 	void insideOfEarlyTransaction(CapturedOutput output) {
 		try (LockedContext context = LockedContext.withClassProxies(EarlyTransactions.class, Shop.class)) {
 			context.bean(Shop.class).sell();
@@ -115,7 +115,7 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@DisplayName("With @Async, the lock is taken on the asynchronous thread, also around a transaction")
+	@DisplayName("With @Async, the asynchronous thread takes the lock, also around a transaction")
 	void insideOfAsync() throws InterruptedException {
 		try (LockedContext context = LockedContext.of(Asynchronous.class, Transactions.class, Shop.class)) {
 			Shop shop = context.bean(Shop.class);
@@ -138,7 +138,7 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@DisplayName("A cache is asked under the lock, so that only the first of many callers runs the method")
+	@DisplayName("The lock is around the cache, so that only the first of many callers runs the method")
 	void outsideOfCache() {
 		try (LockedContext context = LockedContext.of(Caching.class, Shop.class)) {
 			Shop shop = context.bean(Shop.class);
@@ -219,7 +219,7 @@ class AdviceOrderTests {
 	}
 
 	@Test
-	@DisplayName("A proxy around a proxy that both lock: nested leases, released in order")
+	@DisplayName("Two proxies that both lock give nested leases, released in reverse order")
 	void doublyProxied() {
 		try (LockedContext context = LockedContext.of(SecondProcessor.class, Shop.class)) {
 			context.bean(Shop.class).plain();
@@ -403,7 +403,10 @@ class AdviceOrderTests {
 
 	}
 
-	/** Finds a shop as the post-processors of listener containers find theirs. */
+	/**
+	 * Finds a shop in the same way as post-processors of listener containers find
+	 * listeners.
+	 */
 	static class Listeners implements BeanPostProcessor, Ordered {
 
 		private @Nullable Object found;

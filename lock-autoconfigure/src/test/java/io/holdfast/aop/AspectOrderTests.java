@@ -24,12 +24,12 @@ import org.springframework.core.annotation.Order;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Where the lock stands among the aspects of an application.
+ * Position of the lock among the aspects of an application.
  */
 class AspectOrderTests {
 
 	@Test
-	@DisplayName("By default aspects with an order are outside of the lock, those without one inside")
+	@DisplayName("By default, aspects with an order run outside of the lock, and aspects without an order inside")
 	void aspectsByOrder() {
 		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class)) {
 			context.bean(Shop.class).plain();
@@ -49,7 +49,7 @@ class AspectOrderTests {
 	}
 
 	@Test
-	@DisplayName("Nor does advice behind that for transactions, of whatever order")
+	@DisplayName("Advice behind the transactions does not move the lock, whatever its order")
 	void behindTransactions() {
 		try (LockedContext context = LockedContext.of(AdviceOrderTests.TransactionsAndAspects.class,
 				AdviceOrderTests.Shop.class, EndProcessor.class)) {
@@ -60,7 +60,7 @@ class AspectOrderTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 1, 10 })
-	@DisplayName("The order can be set to a place between two aspects, also for a method that runs on another thread")
+	@DisplayName("The order can place the lock between two aspects, also for a method that runs on another thread")
 	void betweenAspects(int order) {
 		try (LockedContext context = LockedContext.ordered(order, Aspects.class, Shop.class)) {
 			context.bean(Shop.class).plain();
@@ -145,7 +145,7 @@ class AspectOrderTests {
 
 	}
 
-	/** Comes before the post-processor of the lock. */
+	/** Runs before the post-processor of the lock. */
 	@SuppressWarnings("serial")
 	abstract static class AdvisingProcessor extends AbstractAdvisingBeanPostProcessor {
 

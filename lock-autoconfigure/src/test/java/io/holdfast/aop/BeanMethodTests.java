@@ -21,7 +21,8 @@ import org.springframework.context.annotation.Configuration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Annotated {@code @Bean} methods: their lock would be held while the bean is created.
+ * Annotated {@code @Bean} methods, which are refused: the lock would be held during the
+ * creation of the bean.
  */
 class BeanMethodTests {
 
@@ -37,7 +38,7 @@ class BeanMethodTests {
 	}
 
 	@Test
-	@DisplayName("A factory bean makes a bean as well")
+	@DisplayName("An annotated getObject() of a factory bean is refused, too")
 	void factoryBean() {
 		assertThat(LockedContext.failure(Map.of(), WorkerFactory.class))
 			.hasMessageContaining(WorkerFactory.class.getName() + ".getObject() is held while the bean is created");
@@ -48,7 +49,7 @@ class BeanMethodTests {
 	}
 
 	@Test
-	@DisplayName("Where to move the annotation")
+	@DisplayName("The message says where to move the annotation")
 	void cure() {
 		assertThat(LockedContext.failure(Map.of(), OfApplicationRunner.class)).hasMessageContaining(
 				"Move it to the method run of a class that implements ApplicationRunner, or to a method of another bean"
@@ -59,7 +60,8 @@ class BeanMethodTests {
 	}
 
 	@Test
-	@DisplayName("What a method makes that is not annotated is guarded by its own annotations, also beside a type's")
+	@DisplayName("A bean is guarded by its own annotations if its @Bean method has none, also in an annotated "
+			+ "configuration")
 	void guarded() {
 		try (LockedContext context = LockedContext.withClassProxies(Guarded.class)) {
 			context.bean(Job.class).run();
@@ -208,7 +210,7 @@ class BeanMethodTests {
 
 	}
 
-	/** Its methods are called by the application, and the container calls one of them. */
+	/** The application calls its methods, and the container calls one of them. */
 	static class Account {
 
 		@DistributedLock(name = "close")

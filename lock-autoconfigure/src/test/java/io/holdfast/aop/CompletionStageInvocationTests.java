@@ -57,7 +57,8 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Permit and lock are kept until the stage is completed, and the caller is told after their release")
+	@DisplayName("Permit and lock are kept until the stage completes; the result reaches the caller after their "
+			+ "release")
 	void keptUntilCompletion() {
 		CompletableFuture<String> result = this.shop.sell("a");
 		awaitEvents("permit", "lock", "body");
@@ -70,7 +71,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("The caller never waits; the method runs on another thread, also if everything is granted at once")
+	@DisplayName("The caller never waits; the method runs on another thread, also after an immediate grant")
 	void neverOnTheCallersThread() {
 		this.locks.waiting();
 		assertThat(this.shop.sell("a")).isNotDone();
@@ -109,7 +110,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A stage that fails, a method that throws, and one that returns null: all is released, then the caller is told")
+	@DisplayName("A failed stage, an exception and a null stage release all leases before the caller's future fails")
 	void failures() throws IOException {
 		this.work.future.completeExceptionally(new IOException("failed later"));
 		assertThat(this.shop.sell("a")).failsWithin(SOON)
@@ -132,7 +133,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A call that yields no key fails, without an exception at the caller, and acquires nothing")
+	@DisplayName("A call without a key fails through its future and acquires nothing")
 	void noKey() {
 		assertThat(this.shop.sell(null)).isCompletedExceptionally()
 			.failsWithin(Duration.ZERO)
@@ -144,7 +145,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Without the lock the method does not run, the permit comes back, and the caller is told")
+	@DisplayName("Without the lock the method does not run, the permit is returned, and the caller's future fails")
 	void notAcquired() {
 		this.locks.busy();
 		CompletableFuture<String> result = this.shop.sell("a");
@@ -162,7 +163,8 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while the lock is awaited ends the wait; the permit comes back, and the method never runs")
+	@DisplayName("Cancellation during the wait for the lock ends the wait, returns the permit, and the method never "
+			+ "runs")
 	void cancelledWait() {
 		this.locks.waiting();
 		CompletableFuture<String> result = this.shop.sell("a");
@@ -173,7 +175,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while the permit is awaited asks for no lock")
+	@DisplayName("Cancellation during the wait for the permit requests no lock")
 	void cancelledFirstWait() {
 		CompletableFuture<?> turn = this.context.semaphores().waiting();
 		CompletableFuture<String> result = this.shop.sell("a");
@@ -185,7 +187,8 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation, or completion by the caller, while the method's work goes on neither cancels it nor releases anything")
+	@DisplayName("Cancellation or completion by the caller during the method's work neither cancels the work nor "
+			+ "releases a lease")
 	void cancelledCall() {
 		CompletableFuture<String> cancelled = this.shop.sell("a");
 		awaitEvents("permit", "lock", "body");
@@ -205,7 +208,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A stage that is no future is waited for: what it works under is not released before")
+	@DisplayName("A stage that is no future keeps its lock until it completes")
 	void minimalStage() {
 		CompletableFuture<String> result = this.shop.minimal().toCompletableFuture();
 		awaitEvents("lock", "body");
@@ -216,10 +219,10 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A stage of another kind that gives no future is waited for, too")
+	@DisplayName("A stage without toCompletableFuture() keeps its lock until it completes, too")
 	void noFuture() {
-		// The first one takes Mockito long on a busy machine, and is not to do so while
-		// something is awaited.
+		// The first mock takes long on a busy machine: too long for the time limits
+		// below.
 		Mockito.mock(CompletionStage.class);
 		CompletableFuture<String> result = this.shop.strange().toCompletableFuture();
 		awaitEvents("lock", "body");
@@ -229,7 +232,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A caller that cancels while the method itself still runs does not cancel what it returns")
+	@DisplayName("Cancellation by the caller while the method still runs does not cancel the method's future")
 	void cancelledBody() {
 		CompletableFuture<Void> leave = new CompletableFuture<>();
 		CompletableFuture<String> result = this.shop.slow(leave);
@@ -243,7 +246,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A method's future that is cancelled by others is a failure like others")
+	@DisplayName("A method's future that other code cancels counts as a failure")
 	void cancelledInside() {
 		this.work.future.cancel(true);
 		assertThat(this.shop.sell("a").handle((value, failure) -> failure))
@@ -252,7 +255,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("With @Async, all happens on its thread, which is blocked for the wait, and the lock kept until the stage is completed")
+	@DisplayName("With @Async, its thread waits and runs the method, and the lock is kept until the stage completes")
 	void async() {
 		AsyncShop async = this.context.bean(AsyncShop.class);
 		CompletableFuture<String> result = async.sell();
@@ -267,7 +270,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("With @Async, too, the caller's future tells what went wrong")
+	@DisplayName("With @Async, too, the caller's future has the failure")
 	void asyncFailures() {
 		AsyncShop async = this.context.bean(AsyncShop.class);
 		this.work.future.completeExceptionally(new IOException("failed"));
@@ -279,7 +282,7 @@ class CompletionStageInvocationTests {
 			.withStackTraceContaining(LockNotAcquiredException.class.getName());
 	}
 
-	/** What the methods work on, and what was seen in them. */
+	/** Work of the methods, and their observations. */
 	static class Work extends Recorded {
 
 		volatile CompletableFuture<String> future = new CompletableFuture<>();

@@ -25,8 +25,7 @@ import org.springframework.core.annotation.AliasFor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Annotations of an application's own that stand for locks and permits, with attributes
- * for theirs.
+ * Composed annotations of an application for locks and permits, with attribute aliases.
  */
 class ComposedAnnotationTests {
 
@@ -47,7 +46,7 @@ class ComposedAnnotationTests {
 	}
 
 	@Test
-	@DisplayName("What the composed annotation says is as if it were said by the method")
+	@DisplayName("A composed annotation has the effect of its meta-annotation")
 	void defaults() {
 		assertThat(this.jobs.usual(1)).isEqualTo("ran");
 		assertThat(this.locks.lastRequest()).isEqualTo(LockRequest.of("job")
@@ -62,7 +61,8 @@ class ComposedAnnotationTests {
 	}
 
 	@Test
-	@DisplayName("Its attributes set those of the annotation that it stands for, texts with placeholders too")
+	@DisplayName("Attributes of the composed annotation set attributes of the meta-annotation, texts with placeholders "
+			+ "too")
 	void overridden() {
 		assertThat(this.jobs.changed(0)).isEqualTo("ran");
 		RecordingLocks others = this.context.bean("others", RecordingLocks.class);
@@ -77,7 +77,7 @@ class ComposedAnnotationTests {
 	}
 
 	@Test
-	@DisplayName("Two of them that stand for locks are refused on one method, which would have only one of the locks")
+	@DisplayName("Two composed annotations for locks on one method are refused, as only one lock would be taken")
 	void competing() {
 		assertThat(LockedContext.failure(Map.of(), Competing.class))
 			.hasMessageContaining("@DistributedLock on " + Competing.class.getName() + ".run() is there 2 times")
@@ -86,7 +86,7 @@ class ComposedAnnotationTests {
 	}
 
 	@Test
-	@DisplayName("A message names the annotation that is written, and the one that it stands for")
+	@DisplayName("A message names the annotation as written, and its meta-annotation")
 	void named() {
 		assertThat(LockedContext.failure(Map.of(), NumberJob.class))
 			.hasMessageStartingWith("@ScheduledLock (@DistributedLock) on " + NumberJob.class.getName()

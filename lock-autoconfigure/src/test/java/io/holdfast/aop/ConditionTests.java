@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * Which calls need a lock or permits at all.
+ * Conditions, by which calls need no lock or permits.
  */
 class ConditionTests {
 
@@ -32,7 +32,7 @@ class ConditionTests {
 	}
 
 	@Test
-	@DisplayName("A call for which the condition is false runs without, and its other expressions are not evaluated")
+	@DisplayName("A call with a false condition runs without a lock, and its other expressions are not evaluated")
 	void condition() {
 		assertThat(this.shop.sell("a", 10)).isEqualTo("sold a");
 		assertThat(this.context.locks().events()).isEmpty();
@@ -44,7 +44,7 @@ class ConditionTests {
 	}
 
 	@Test
-	@DisplayName("It may be a property, a bean's answer, or a negation")
+	@DisplayName("A condition may be a property, a bean's answer, or a negation")
 	void ofWhatever() {
 		this.shop.byProperty();
 		this.shop.byBean(1);
@@ -56,7 +56,7 @@ class ConditionTests {
 	}
 
 	@Test
-	@DisplayName("Lock and permits of one method each have their own")
+	@DisplayName("Lock and permits of one method have separate conditions")
 	void ofEach() {
 		this.shop.both(true, false);
 		assertThat(this.context.locks().events()).containsExactly("permit", "return");
@@ -66,7 +66,7 @@ class ConditionTests {
 	}
 
 	@Test
-	@DisplayName("What is neither true nor false is an error, and the method does not run")
+	@DisplayName("A condition that is neither true nor false is an error, and the method does not run")
 	void undecided() {
 		String place = "@DistributedLock on " + Shop.class.getName() + ".any(Object): condition = \"#value\" ";
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.any(null))

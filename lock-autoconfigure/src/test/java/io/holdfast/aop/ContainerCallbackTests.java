@@ -22,8 +22,8 @@ import org.springframework.context.annotation.Scope;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Annotated methods that the container calls past the proxy, when it creates or destroys
- * the bean.
+ * Annotated callbacks: the container calls them past the proxy, when it creates or
+ * destroys the bean.
  */
 class ContainerCallbackTests {
 
@@ -45,7 +45,8 @@ class ContainerCallbackTests {
 	}
 
 	@Test
-	@DisplayName("Methods of the same names that the container does not call are none of these, nor what it calls through the proxy")
+	@DisplayName("Methods with names of callbacks are accepted if the container does not call them or calls them "
+			+ "through the proxy")
 	void others() {
 		try (LockedContext context = LockedContext.withClassProxies(Others.class)) {
 			Other other = context.bean(Other.class);
@@ -58,7 +59,7 @@ class ContainerCallbackTests {
 	}
 
 	@Test
-	@DisplayName("The container destroys no prototypes: their callers end them")
+	@DisplayName("A destroy method of a prototype is accepted, as the container does not call it")
 	void prototypes() {
 		try (LockedContext context = LockedContext.withClassProxies(Prototypes.class)) {
 			context.bean(AnnotatedDestroy.class).end();
@@ -67,7 +68,7 @@ class ContainerCallbackTests {
 	}
 
 	@Test
-	@DisplayName("A type's annotation is not meant for them")
+	@DisplayName("A type's annotation does not include callbacks")
 	void annotatedType() {
 		try (LockedContext context = LockedContext.withClassProxies(AnnotatedType.class)) {
 			context.bean(AnnotatedType.class).work();

@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Which lease the code of an annotated method finds as its own.
+ * Current lease of the code of an annotated method.
  */
 class CurrentLeaseTests {
 
@@ -40,7 +40,7 @@ class CurrentLeaseTests {
 	}
 
 	@Test
-	@DisplayName("The lease is that of the method that runs, with its key and fence, and held")
+	@DisplayName("The current lease is held and has the key and fence of the running method")
 	void inside() {
 		this.shop.locked(() -> {
 			assertThat(LockLease.current().key()).isEqualTo("lock");
@@ -62,7 +62,8 @@ class CurrentLeaseTests {
 	}
 
 	@Test
-	@DisplayName("Inner calls have their own, and the outer one's is back after each, however that ended")
+	@DisplayName("An inner call has its own current lease, and the outer lease is back after each, also after an "
+			+ "exception")
 	void nested() {
 		List<String> keys = new ArrayList<>();
 		this.shop.locked(() -> {
@@ -83,7 +84,7 @@ class CurrentLeaseTests {
 	}
 
 	@Test
-	@DisplayName("Nothing is left behind by a call that cannot have its lock, and its fallback runs without")
+	@DisplayName("A refused call leaves no current lease, and its fallback runs without one")
 	void notAcquired() {
 		this.context.locks().busy();
 		List<LeaseContext> seen = new ArrayList<>();

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * A type with one annotated method, for tests that need many that differ in little.
+ * Generated type with one annotated method, for tests of many similar declarations.
  */
 final class DeclaredType {
 
@@ -34,7 +34,7 @@ final class DeclaredType {
 	/**
 	 * Make a type with a method {@code void sell(String sku, int count)}.
 	 * @param annotation the annotation of its method
-	 * @param attributes the names and values of its attributes, one after the other
+	 * @param attributes the names and values of its attributes, in turn
 	 * @return a new class
 	 */
 	static Class<?> with(Class<? extends Annotation> annotation, Object... attributes) {
@@ -53,10 +53,10 @@ final class DeclaredType {
 
 	/**
 	 * Begin a type with a method {@code sell(String sku)}.
-	 * @param result what it returns
-	 * @param annotation its annotation
-	 * @param attributes the names and values of its attributes, one after the other
-	 * @return the type, to be made
+	 * @param result the return type
+	 * @param annotation the annotation of its method
+	 * @param attributes the names and values of its attributes, in turn
+	 * @return the unfinished type
 	 */
 	static DeclaredType selling(Type result, Class<? extends Annotation> annotation, Object... attributes) {
 		return selling(Visibility.PACKAGE_PRIVATE, result, annotation, attributes);
@@ -112,9 +112,9 @@ final class DeclaredType {
 	 * @param annotation the annotation of its method
 	 * @param attribute the attribute
 	 * @param value its value
-	 * @param problem what is said of it
-	 * @param cure what is said to do
-	 * @param others the names and values of other attributes
+	 * @param problem the problem in the message
+	 * @param cure the cure in the message
+	 * @param others the names and values of further attributes
 	 * @return the type, the attribute as messages quote it, the problem, the cure
 	 */
 	static Arguments refused(Class<? extends Annotation> annotation, String attribute, Object value, String problem,

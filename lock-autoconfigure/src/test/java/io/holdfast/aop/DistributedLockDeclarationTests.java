@@ -16,12 +16,13 @@ import org.springframework.context.annotation.Configuration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Where {@link DistributedLock @DistributedLock} is found.
+ * Places at which {@link DistributedLock @DistributedLock} is found.
  */
 class DistributedLockDeclarationTests {
 
 	@Test
-	@DisplayName("An overload that Kotlin adds for default values is left alone: it calls the annotated method through the proxy")
+	@DisplayName("A Kotlin overload for default values is not locked itself: it calls the annotated method through the "
+			+ "proxy")
 	void kotlinOverload() {
 		try (LockedContext context = LockedContext.withClassProxies(Overloaded.class)) {
 			context.bean(Overloaded.class).sell("a");
@@ -40,7 +41,7 @@ class DistributedLockDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("A type's annotation is for its public methods, inherited ones too, but not for those of Object")
+	@DisplayName("A type's annotation covers public methods, inherited ones too, but not the methods of Object")
 	void typeIsForPublicMethods() {
 		try (LockedContext context = LockedContext.of(OnType.class)) {
 			OnType bean = context.bean(OnType.class);
@@ -88,7 +89,7 @@ class DistributedLockDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("A method that the class inherits from one that does not know the interface")
+	@DisplayName("An interface's annotation covers a method from a base class that does not implement the interface")
 	void interfaceMetByInheritance() {
 		try (LockedContext context = LockedContext.withClassProxies(ByInheritance.class)) {
 			ByInheritance bean = context.bean(ByInheritance.class);
@@ -114,7 +115,7 @@ class DistributedLockDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("Names of lambdas and proxies, which differ between instances, are in no key")
+	@DisplayName("Keys contain no names of lambdas and proxies, which differ between instances")
 	void generatedClasses() {
 		try (LockedContext context = LockedContext.of(Generated.class)) {
 			context.bean(Task.class).run();
@@ -292,14 +293,14 @@ class DistributedLockDeclarationTests {
 			};
 		}
 
-		/** A client without a target, as those for HTTP interfaces are. */
+		/** A client without a target, as clients of HTTP interfaces. */
 		@Bean
 		Remote remote() {
 			return ProxyFactory.getProxy(Remote.class, (MethodInterceptor) (invocation) -> null);
 		}
 
 		/**
-		 * A proxy with an interface that its target lacks, as those of repositories are.
+		 * A proxy with an interface that its target lacks, as repositories have.
 		 */
 		@Bean
 		FactoryBean<Repository> repository() {
@@ -346,7 +347,7 @@ class DistributedLockDeclarationTests {
 
 	}
 
-	/** What Kotlin makes of an open function with {@code @JvmOverloads}. */
+	/** Result of the Kotlin compiler for an open function with {@code @JvmOverloads}. */
 	static class Overloaded {
 
 		@DistributedLock(key = "#count")

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Which key a call locks.
+ * Keys of calls.
  */
 class DistributedLockKeyTests {
 
@@ -45,7 +45,7 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
-	@DisplayName("S9: a key from a parameter locks one thing of many")
+	@DisplayName("S9: a key from a parameter locks one item of many")
 	void keyFromParameterByName() {
 		this.shop.sell("SKU1", 2);
 		this.shop.sell("SKU2", 2);
@@ -68,7 +68,7 @@ class DistributedLockKeyTests {
 
 	@ParameterizedTest
 	@MethodSource("keys")
-	@DisplayName("Keys are of names, parameters, beans, the call and its method, and of properties; numbers are added")
+	@DisplayName("Keys may use names, parameters, beans, the call and its method, and properties; numbers are added")
 	void keys(String expected, Object[] attributes) {
 		Class<?> type = DeclaredType.with(DistributedLock.class, attributes);
 		try (LockedContext declared = LockedContext.with(Map.of("shop.prefix", "berlin"), type, Tenants.class)) {
@@ -78,7 +78,7 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
-	@DisplayName("Neither name nor key is the class and method, without the proxy, and the same for overloads")
+	@DisplayName("Without name and key, the key is class and method, without the proxy, and the same for overloads")
 	void neither() {
 		this.shop.plain();
 		this.shop.plain(1);
@@ -166,7 +166,7 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
-	@DisplayName("Properties may be of what an optional holds, of arrays and of types")
+	@DisplayName("A key may use properties of the content of an optional, of arrays and of types")
 	void specialProperties() {
 		this.shop.properties(Optional.of(new Order(new Customer("7"))), new String[3], Kind.class);
 		assertThat(key()).isEqualTo("7 3 Kind");
@@ -181,7 +181,7 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
-	@DisplayName("What is asked of null, of a bean or a type that is not there, is told with its cure")
+	@DisplayName("An expression with a null value, or with a missing bean or type, fails with its cure")
 	void failingExpressionNamesItsCure() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.nested(new Order(null)))
 			.withMessageContaining(

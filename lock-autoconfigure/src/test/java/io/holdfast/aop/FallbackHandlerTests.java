@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Methods that are called instead of those that cannot have their lock or permits.
+ * Fallbacks: methods that run in place of a method without its lock or permits.
  */
 class FallbackHandlerTests {
 
@@ -66,7 +66,7 @@ class FallbackHandlerTests {
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	@DisplayName("The fallback gets the arguments, and the exception if it asks for it, and gives the result")
+	@DisplayName("The fallback gets the arguments and, if declared, the exception, and returns the result")
 	void fallback(Function<Shop, String> call, String result) {
 		assertThat(call.apply(this.shop)).isEqualTo(result);
 		assertThat(this.context.locks().events()).isEmpty();
@@ -80,7 +80,7 @@ class FallbackHandlerTests {
 	}
 
 	@Test
-	@DisplayName("What the fallback throws is the caller's, as it is")
+	@DisplayName("The caller gets an exception of the fallback unchanged")
 	void throwing() {
 		IOException failure = new IOException("from the fallback");
 		assertThatExceptionOfType(IOException.class).isThrownBy(() -> this.shop.throwing(failure)).isSameAs(failure);

@@ -17,12 +17,12 @@ import org.springframework.core.Ordered;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Where fallbacks are found, and on what they are called.
+ * Places in which fallbacks are found, and the objects on which they run.
  */
 class FallbackPlaceTests {
 
 	@Test
-	@DisplayName("A generic method of a base class has its fallback there or in the class that says what it is about")
+	@DisplayName("A generic method of a base class has its fallback in that class or in the class that binds its types")
 	void generics() {
 		try (LockedContext context = LockedContext.withClassProxies(Stock.class)) {
 			context.locks().busy();
@@ -36,7 +36,7 @@ class FallbackPlaceTests {
 	}
 
 	@Test
-	@DisplayName("The fallback is called on the object behind all proxies, where private methods and fields are")
+	@DisplayName("The fallback runs on the object behind all proxies, with its private methods and fields")
 	void doublyProxied() {
 		try (LockedContext context = LockedContext.of(Proxying.class, Service.class)) {
 			context.locks().busy();
@@ -48,7 +48,7 @@ class FallbackPlaceTests {
 	}
 
 	@Test
-	@DisplayName("An interface without a class behind it has its fallback in itself")
+	@DisplayName("An interface without an implementation has its fallback in itself")
 	void withoutTarget() {
 		try (LockedContext context = LockedContext.of(Clients.class)) {
 			context.locks().busy();
@@ -169,7 +169,7 @@ class FallbackPlaceTests {
 		private static final MethodInterceptor ANSWER = (invocation) -> "intercepted "
 				+ invocation.getMethod().getName();
 
-		/** A client without a target, as those for HTTP interfaces are. */
+		/** A client without a target, as clients of HTTP interfaces. */
 		@Bean
 		Remote remote() {
 			return ProxyFactory.getProxy(Remote.class, ANSWER);

@@ -10,8 +10,8 @@ import org.springframework.beans.BeanUtils;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Hides a library from Holdfast: loads what is Holdfast's itself, so that it does not see
- * what its parent sees.
+ * Hides a library from Holdfast: defines the classes of Holdfast itself, as the parent's
+ * classes would find the library.
  */
 final class HidingClassLoader extends ClassLoader {
 
@@ -19,7 +19,7 @@ final class HidingClassLoader extends ClassLoader {
 
 	/**
 	 * Create the loader.
-	 * @param hidden what the names of the classes begin with that are not to be found
+	 * @param hidden the prefixes of the names of hidden classes
 	 */
 	HidingClassLoader(String... hidden) {
 		super(HidingClassLoader.class.getClassLoader());
@@ -28,7 +28,7 @@ final class HidingClassLoader extends ClassLoader {
 
 	/**
 	 * Run an application in this loader, and return its result.
-	 * @param application the application as other tests know it
+	 * @param application the application, as loaded by the tests
 	 */
 	Object run(Class<? extends Callable<?>> application) throws Exception {
 		Thread thread = Thread.currentThread();

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Leases that are lost while their methods end: whichever is first, the interrupt must
- * not be seen after the call.
+ * Leases that are lost at the end of their methods: in either order, no interrupt is seen
+ * after the call.
  */
 @Slow
 class InterruptRaceTests {

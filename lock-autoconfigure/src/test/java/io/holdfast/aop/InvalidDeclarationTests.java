@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Declarations that keep an application from starting.
+ * Declarations that stop the start of an application.
  */
 class InvalidDeclarationTests {
 
@@ -133,7 +133,7 @@ class InvalidDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("A '#' that a placeholder stands for is refused in a name, an expression without parameters is evaluated")
+	@DisplayName("A '#' from a placeholder is refused in a name, and evaluated in an expression without parameters")
 	void hashInName() {
 		assertThat(LockedContext.failure(Map.of("no.such.property", "stock:#sku"), Placeholder.class))
 			.hasMessageContaining("has a '#'");
@@ -144,7 +144,7 @@ class InvalidDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("What a placeholder stands for is named beside it")
+	@DisplayName("The message shows the value of a placeholder beside it")
 	void valueOfPlaceholder() {
 		assertThatExceptionOfType(BeanCreationException.class)
 			.isThrownBy(() -> LockedContext.with(Map.of("wait", "long"),
@@ -157,7 +157,7 @@ class InvalidDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("Final methods are no trouble to a proxy of the interface")
+	@DisplayName("Final methods are accepted behind a proxy of the interface")
 	void finalMethodBehindInterface() {
 		try (LockedContext context = LockedContext.of(FinalImplementation.class)) {
 			context.bean(Runnable.class).run();
@@ -166,7 +166,7 @@ class InvalidDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("A method that is package-private in another package is past the proxy, which cannot override it")
+	@DisplayName("A package-private method of another package is refused, as the proxy cannot override it")
 	void packagePrivateInOtherPackage() throws IllegalAccessException {
 		Class<?> neighbour = TestTransactions.class;
 		Class<?> type = new ByteBuddy().subclass(PackagePrivate.class)
@@ -184,7 +184,7 @@ class InvalidDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("Final methods that a type only inherits are left out")
+	@DisplayName("Final methods that a type only inherits are accepted")
 	void inheritedFinalMethod() {
 		try (LockedContext context = LockedContext.of(InheritsFinal.class)) {
 			InheritsFinal bean = context.bean(InheritsFinal.class);
@@ -311,7 +311,10 @@ class InvalidDeclarationTests {
 
 	}
 
-	/** Wraps beans into proxies that take no more advice, before the locks come. */
+	/**
+	 * Wraps beans into proxies that take no more advice, before the post-processor of the
+	 * locks.
+	 */
 	static class Freezer implements BeanPostProcessor, Ordered {
 
 		@Override

@@ -15,7 +15,7 @@ import static io.holdfast.aop.DeclaredType.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Declarations of semaphores that keep an application from starting.
+ * Declarations of semaphores that stop the start of an application.
  */
 class InvalidSemaphoreTests {
 
@@ -53,7 +53,7 @@ class InvalidSemaphoreTests {
 	}
 
 	@Test
-	@DisplayName("A good semaphore does not hide a bad lock on the same method")
+	@DisplayName("A valid semaphore does not hide an invalid lock on the same method")
 	void badLock() {
 		assertThat(LockedContext.failure(PROPERTIES, BadLock.class))
 			.hasMessageStartingWith("@DistributedLock on " + BadLock.class.getName())

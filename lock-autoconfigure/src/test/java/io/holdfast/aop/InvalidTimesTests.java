@@ -14,7 +14,7 @@ import static io.holdfast.aop.DeclaredType.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Times that keep an application from starting, of locks and of semaphores.
+ * Times of locks and semaphores that stop the start of an application.
  */
 class InvalidTimesTests {
 

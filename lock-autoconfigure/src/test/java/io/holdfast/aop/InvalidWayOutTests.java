@@ -22,7 +22,7 @@ import static io.holdfast.aop.DeclaredType.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Ways out that keep an application from starting.
+ * Ways out that stop the start of an application.
  */
 class InvalidWayOutTests {
 

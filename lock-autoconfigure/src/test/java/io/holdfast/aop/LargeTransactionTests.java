@@ -39,7 +39,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Transactions with many calls that need the same lock, or many locks.
+ * Transactions with many calls for one lock, or with many locks.
  */
 class LargeTransactionTests {
 
@@ -48,7 +48,7 @@ class LargeTransactionTests {
 	@AutoClose
 	private final ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
 		.properties("holdfast.backend=memory", "holdfast.lock.wait-time=0",
-				// For a busy machine.
+				// High enough for a busy machine.
 				"holdfast.redis.command-timeout=30s")
 		.run();
 
@@ -60,10 +60,10 @@ class LargeTransactionTests {
 
 	private final TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 
-	/** Quadratic lists took 20 seconds of a processor and more, on a quiet machine. */
+	/** Quadratic lists took 20 seconds of processor time and more, on a quiet machine. */
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("Tens of thousands of calls for one lock, or for different ones, cost each what the first ones cost")
+	@DisplayName("Each of tens of thousands of calls, for one lock or for many, costs as much as the first")
 	void calls(Call call) {
 		LockLease other = this.locks.acquireAsync(LockRequest.of("other")).join();
 		long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
@@ -79,7 +79,7 @@ class LargeTransactionTests {
 	}
 
 	@Test
-	@DisplayName("A reactive call does not look at the other synchronizations of its transaction, which Spring would sort")
+	@DisplayName("A reactive call does not read the synchronizations of its transaction, which Spring would sort")
 	void reactiveCalls() {
 		TransactionalOperator reactive = TransactionalOperator.create(new ReactiveTestTransactions((event) -> {
 		}));
@@ -98,7 +98,7 @@ class LargeTransactionTests {
 	}
 
 	@Test
-	@DisplayName("Tens of thousands of readers in one instance cost each what the first ones cost")
+	@DisplayName("Each of tens of thousands of readers in one instance costs as much as the first")
 	void readers() {
 		LockRequest request = LockRequest.of("list").mode(LockMode.READ);
 		long start = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
@@ -111,7 +111,7 @@ class LargeTransactionTests {
 	}
 
 	@Test
-	@DisplayName("The leases of a transaction are not found in one inside of it, and again after that")
+	@DisplayName("A suspended transaction's leases are invisible to the inner transaction, and visible again after it")
 	void suspended() {
 		TransactionTemplate other = new TransactionTemplate(this.transaction.getTransactionManager());
 		other.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
@@ -122,7 +122,7 @@ class LargeTransactionTests {
 				this.shop.sell(1);
 				assertThat(this.locks.tryAcquire(request)).isEmpty();
 			});
-			// The inner one has released it.
+			// The inner transaction has released it.
 			assertThat(this.locks.tryAcquire("item:1")).isPresent().get().satisfies(LockLease::close);
 			assertThat(this.shop.sell().isHeld()).isTrue();
 			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
@@ -142,7 +142,8 @@ class LargeTransactionTests {
 	}
 
 	@Test
-	@DisplayName("A lease that was left and is released by hand lets the calls in that come after another call")
+	@DisplayName("After an early release of a lease kept for the transaction, later calls acquire the lock under "
+			+ "another such lease")
 	void releasedByHand() {
 		this.transaction.executeWithoutResult((status) -> {
 			LockLease first = this.shop.sell();
@@ -247,7 +248,7 @@ class LargeTransactionTests {
 
 	}
 
-	/** A synchronization that counts how often it is sorted. */
+	/** Counts how often Spring sorts it. */
 	private record ReactiveEvent(AtomicInteger looks)
 			implements
 				org.springframework.transaction.reactive.TransactionSynchronization,

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What becomes of calls whose lease is lost before their result has come.
+ * Losses of leases before the result of a future or a chain has come.
  */
 class LaterOnLossTests {
 
@@ -57,7 +57,7 @@ class LaterOnLossTests {
 	}
 
 	@Test
-	@DisplayName("NOTIFY: the result is as it would be")
+	@DisplayName("NOTIFY: the result is unchanged")
 	void notifying() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> result = this.shop.notifying(work);
@@ -71,7 +71,8 @@ class LaterOnLossTests {
 	}
 
 	@Test
-	@DisplayName("THROW: an exception instead of the result, when it has come; what fails by itself tells of the loss")
+	@DisplayName("THROW: an exception replaces the result when it has come; a failure of the method has the loss as "
+			+ "suppressed")
 	void throwing() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> result = this.shop.throwing(work);
@@ -91,7 +92,7 @@ class LaterOnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: the method's future is cancelled, which is the cause of the exception")
+	@DisplayName("INTERRUPT: the method's future is cancelled, and the cancellation is the cause of the exception")
 	void interruptingStage() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> result = this.shop.interrupting(work);
@@ -124,7 +125,7 @@ class LaterOnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: the chain is cancelled, and its subscriber told")
+	@DisplayName("INTERRUPT: the chain is cancelled, and its subscriber gets the loss")
 	void interruptingReactive() {
 		TestPublisher<String> source = TestPublisher.create();
 		StepVerifier.create(this.shop.interruptingFlux(source.flux()))
@@ -139,11 +140,11 @@ class LaterOnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: an error of the chain that comes with the loss is the cause")
+	@DisplayName("INTERRUPT: an error of the chain together with the loss is the cause")
 	void interruptingReactiveError() {
 		IOException own = new IOException("own");
 		Flux<String> failing = Flux.<String>error(own)
-			// The release finds the loss, before anybody could be told of it.
+			// The release finds the loss before its notification.
 			.doOnError((ex) -> this.locks.lease("interrupt-flux").loseSilently());
 		StepVerifier.create(this.shop.interruptingFlux(failing))
 			.expectErrorSatisfies((ex) -> assertThat(ex).isInstanceOf(LeaseLostException.class).hasCause(own))
@@ -192,7 +193,7 @@ class LaterOnLossTests {
 		@DistributedLock(name = "interrupt-late", onLoss = OnLoss.INTERRUPT)
 		CompletableFuture<String> late(CompletableFuture<Void> leave, CompletableFuture<String> work) {
 			begin("");
-			// Does not notice an interrupt.
+			// Ignores an interrupt.
 			leave.join();
 			return work;
 		}

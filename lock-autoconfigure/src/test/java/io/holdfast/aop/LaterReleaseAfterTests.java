@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Locks of methods whose results come later, taken inside of a transaction.
+ * Locks inside of a transaction, of methods with a future or a chain.
  */
 class LaterReleaseAfterTests {
 
@@ -62,7 +62,8 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A method that ends in its caller's transaction: its result comes at once, its lock goes after the commit")
+	@DisplayName("A method that ends in its caller's transaction gives its result at once, and its lock is released "
+			+ "after the commit")
 	void endsBeforeCommit() {
 		String result = inTransaction(() -> {
 			CompletableFuture<String> later = this.shop.sell(CompletableFuture.completedFuture("sold"));
@@ -74,7 +75,7 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A method that ends after the transaction: its lock goes then")
+	@DisplayName("A method that ends after the transaction releases its lock then")
 	void endsAfterCommit() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> result = inTransaction(() -> {
@@ -89,7 +90,7 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A lock that is granted after the transaction is that of the method alone")
+	@DisplayName("A lock that is granted after the transaction is released after its method")
 	void grantedAfterCommit() {
 		CompletableFuture<?> turn = this.context.semaphores().waiting();
 		CompletableFuture<String> result = inTransaction(
@@ -100,7 +101,7 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A rollback releases it, too; with METHOD, transactions do not matter")
+	@DisplayName("A rollback releases the lock, too; with METHOD, transactions do not matter")
 	void rollback() {
 		assertThatIllegalStateException().isThrownBy(() -> inTransaction(() -> {
 			this.shop.sell(CompletableFuture.completedFuture("sold")).orTimeout(10, TimeUnit.SECONDS).join();
@@ -112,7 +113,7 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A lease that is lost between the method's end and the commit keeps the transaction from being committed")
+	@DisplayName("A loss between the method's end and the commit prevents the commit")
 	void lostBeforeCommit() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
 			this.shop.throwing().orTimeout(10, TimeUnit.SECONDS).join();
@@ -148,7 +149,7 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A reactive transaction is not committed if a lease was lost after its method")
+	@DisplayName("A loss after the method prevents the commit of a reactive transaction")
 	void reactiveLoss() {
 		Mono<String> result = this.shop.throwingReactively()
 			.doOnNext((value) -> this.locks.lease("throwing").lose())

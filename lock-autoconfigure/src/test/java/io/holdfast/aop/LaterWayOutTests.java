@@ -29,7 +29,7 @@ import reactor.test.StepVerifier;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What becomes of calls whose result comes later, and that cannot have what they need.
+ * Ways out of calls with a future or a chain that fail to acquire.
  */
 class LaterWayOutTests {
 
@@ -72,7 +72,7 @@ class LaterWayOutTests {
 	}
 
 	@Test
-	@DisplayName("A type that cannot be empty cannot be skipped: that is told at start-up")
+	@DisplayName("A skipped call needs a type with an empty result: other types are refused at start-up")
 	void notSkippable() {
 		assertThat(LockedContext.failure(Map.of(), SkippingSingle.class))
 			.hasMessageContaining("onTimeout = SKIP is not possible, because the method returns")
@@ -81,7 +81,7 @@ class LaterWayOutTests {
 	}
 
 	@Test
-	@DisplayName("A fallback gives the result, also one that comes later; the permit has come back by then")
+	@DisplayName("A fallback gives the result, also as a future; the permit is returned before")
 	void fallback() {
 		CompletableFuture<String> result = this.falling.stage("a");
 		assertThat(result).succeedsWithin(SOON).isEqualTo("instead of a: TIMED_OUT");
@@ -91,7 +91,7 @@ class LaterWayOutTests {
 	}
 
 	@Test
-	@DisplayName("Each subscription that fails to acquire calls the fallback anew; one that acquires does not")
+	@DisplayName("Each subscription that fails to acquire calls the fallback anew; a successful one does not")
 	void fallbackForEachSubscription() {
 		Mono<String> result = this.falling.mono("a");
 		result.block(SOON);
@@ -102,7 +102,7 @@ class LaterWayOutTests {
 	}
 
 	@Test
-	@DisplayName("What a fallback throws, and that it returns null, is told as the method's failure")
+	@DisplayName("An exception or a null result of the fallback is the method's failure")
 	void failingFallback() {
 		assertThat(this.falling.failing(new IOException("in the fallback"))).failsWithin(SOON)
 			.withThrowableThat()
@@ -123,7 +123,7 @@ class LaterWayOutTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "INTERRUPTED", "SELF_BLOCKED" })
-	@DisplayName("Some reasons are no cases for a way out")
+	@DisplayName("Interrupts and self-blocked calls take no way out")
 	void noWayOut(Reason reason) {
 		this.locks.refusing(reason);
 		assertThat(this.skipping.future()).failsWithin(SOON)
@@ -134,7 +134,7 @@ class LaterWayOutTests {
 	}
 
 	@Test
-	@DisplayName("Nor is trouble with the store, or what the method's own locks fail with")
+	@DisplayName("Failures of the store, and of locks that the method takes itself, take no way out")
 	void otherFailures() {
 		this.locks.failing(new LeaseStoreException("a", "no answer", null));
 		assertThat(this.skipping.future()).failsWithin(SOON)

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * What a call does that has a lock or permits.
+ * Calls of methods with a lock or permits.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class LeaseInterceptorTests {
@@ -46,7 +46,7 @@ class LeaseInterceptorTests {
 
 		final Class<? extends Shop> type;
 
-		/** How messages name what is held. */
+		/** Names of leases in messages. */
 		final String name;
 
 		final String[] events;
@@ -81,7 +81,7 @@ class LeaseInterceptorTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A method that throws releases what it holds, and its exception is thrown")
+	@DisplayName("An exception of the method releases the lease and reaches the caller")
 	void throwsWhatTheMethodThrows(Kind kind) {
 		assertThatExceptionOfType(IOException.class).isThrownBy(kind.shop(this.context)::fail)
 			.withMessage("from the method");
@@ -106,7 +106,7 @@ class LeaseInterceptorTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A failing release hides neither a result nor an exception")
+	@DisplayName("A failed release hides neither a result nor an exception")
 	void failingRelease(Kind kind, CapturedOutput output) {
 		kind.releasing(this.context, Outcome.FAILED);
 		assertThat(kind.shop(this.context).sell("a")).isEqualTo("sold a");
@@ -117,7 +117,7 @@ class LeaseInterceptorTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A lease that was lost while the method ran is warned of, after the method, and hides no exception")
+	@DisplayName("A loss during the method is logged as a warning after the method, and hides no exception")
 	void lostLease(Kind kind, CapturedOutput output) {
 		Shop shop = kind.shop(this.context);
 		shop.sell("a");
@@ -130,7 +130,8 @@ class LeaseInterceptorTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("The service is created for the first call, not for the advised beans, and the other not at all")
+	@DisplayName("The service is created for the first call, not for the advised beans; the unused service is never "
+			+ "created")
 	void serviceIsAskedForLate(Kind kind) {
 		List<Kind> created = new ArrayList<>();
 		RecordingLocks locks = new RecordingLocks();

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The times that {@link DistributedLock @DistributedLock} asks for.
+ * Times in the requests of {@link DistributedLock @DistributedLock}.
  */
 class LockTimesTests {
 
@@ -48,7 +48,7 @@ class LockTimesTests {
 
 	@ParameterizedTest
 	@MethodSource("times")
-	@DisplayName("What is declared is in the request, what is not is left to the service")
+	@DisplayName("Declared times are in the request; the service decides undeclared times")
 	void request(LockRequest expected, Object[] attributes) {
 		Class<?> type = DeclaredType.with(DistributedLock.class,
 				Stream.concat(Stream.of("name", "t"), Stream.of(attributes)).toArray());

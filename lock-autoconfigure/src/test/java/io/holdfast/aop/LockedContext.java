@@ -66,14 +66,14 @@ final class LockedContext implements AutoCloseable {
 		return new LockedContext(properties, beans).refresh();
 	}
 
-	/** As Spring Boot's auto-configuration, which refuses unknown placeholders. */
+	/** Refuses unknown placeholders, as the auto-configuration of Spring Boot. */
 	static LockedContext strict(Map<String, Object> properties, Class<?>... beans) {
 		LockedContext context = new LockedContext(properties, beans);
 		context.context.addBeanFactoryPostProcessor(context.strictPlaceholders());
 		return context.refresh();
 	}
 
-	/** What keeps an application with these beans from starting. */
+	/** Exception that stops the start of an application with these beans. */
 	static InvalidDeclarationException failure(Map<String, Object> properties, Class<?>... beans) {
 		Throwable thrown = catchThrowable(() -> withClassProxies(properties, beans).close());
 		assertThat(thrown).isInstanceOf(BeanCreationException.class)

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * What becomes of a transaction when a lock is lost that was taken in it or around it.
+ * Transactions with a lock that is lost, inside or around the lock.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class OnLossInTransactionTests {
@@ -70,7 +70,7 @@ class OnLossInTransactionTests {
 
 	@ParameterizedTest
 	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
-	@DisplayName("A lock that is lost in its method rolls the transaction around it back")
+	@DisplayName("A loss during the method rolls back the transaction around it")
 	void lostInMethod(OnLoss onLoss) {
 		assertThatExceptionOfType(LeaseLostException.class)
 			.isThrownBy(() -> inTransaction(() -> call(onLoss, this::lose)))
@@ -80,7 +80,7 @@ class OnLossInTransactionTests {
 
 	@ParameterizedTest
 	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
-	@DisplayName("It does so even if the caller ignores the exception")
+	@DisplayName("The roll-back comes even if the caller ignores the exception")
 	void swallowed(OnLoss onLoss) {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> call(onLoss, this::lose));
@@ -91,7 +91,7 @@ class OnLossInTransactionTests {
 
 	@ParameterizedTest
 	@EnumSource(value = OnLoss.class, names = { "THROW", "INTERRUPT" })
-	@DisplayName("A lock that is lost after its method rolls the transaction back instead of its commit")
+	@DisplayName("A loss after the method rolls the transaction back instead of its commit")
 	void lostBeforeCommit(OnLoss onLoss, CapturedOutput output) {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> inTransaction(() -> {
 			call(onLoss, () -> this.locks.record("body"));
@@ -117,7 +117,7 @@ class OnLossInTransactionTests {
 	}
 
 	@Test
-	@DisplayName("A lock that its method gave up, or one for the method only, does not matter to the transaction")
+	@DisplayName("A loss after an early release, or of a lock for the method only, does not roll back")
 	void givenUp() {
 		assertThatNoException().isThrownBy(() -> inTransaction(() -> {
 			this.shop.throwing(() -> LockLease.current().release());
@@ -128,7 +128,7 @@ class OnLossInTransactionTests {
 	}
 
 	@Test
-	@DisplayName("A loss of which a transaction that was joined is told rolls all of it back")
+	@DisplayName("A loss in a joined transaction rolls back the whole transaction")
 	void joined() {
 		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> inTransaction(() -> {
 			assertThatExceptionOfType(LeaseLostException.class)

@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
- * What becomes of calls whose lease is lost while the method runs.
+ * Losses of leases while the method runs.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class OnLossTests {
@@ -54,7 +54,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("THROW: the caller gets an exception instead of the result, when the method has ended")
+	@DisplayName("THROW: after the method, an exception replaces the result")
 	void throwing(CapturedOutput output) {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.throwing(() -> {
 			lose("throw");
@@ -69,7 +69,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("THROW: what the method throws is not replaced, but tells of the loss")
+	@DisplayName("THROW: an exception of the method stays, with the loss as suppressed")
 	void throwingBoth() {
 		IOException failure = new IOException("own");
 		assertThat(catchThrowable(() -> this.shop.throwing(() -> {
@@ -80,7 +80,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: the thread is interrupted while the method runs, and not any more afterwards")
+	@DisplayName("INTERRUPT: the thread is interrupted during the method, and not afterwards")
 	void interrupting(CapturedOutput output) {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
@@ -94,7 +94,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: a flag that code sets again as it reports the interrupt of the loss is taken back")
+	@DisplayName("INTERRUPT: a flag that code sets again for the interrupt of the loss is cleared")
 	void flagSetAgain() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
 			lose("interrupt");
@@ -111,7 +111,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("INTERRUPT: a lease that was lost before the method began interrupts it, too")
+	@DisplayName("INTERRUPT: a loss before the start of the method interrupts the method, too")
 	void lostBefore() {
 		this.context.locks().releasing(Outcome.LOST);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
@@ -121,7 +121,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("Nothing happens to calls whose lease is not lost, or lost only after them, or given up by themselves")
+	@DisplayName("A call ends normally without a loss, and after a loss that follows the call or its own release")
 	void notLost(CapturedOutput output) throws Exception {
 		assertThat(this.shop.throwing(() -> "done")).isEqualTo("done");
 		assertThat(this.shop.interrupting(() -> "done")).isEqualTo("done");
@@ -133,7 +133,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("A release without answer says nothing of a loss; of a lease that was lost before, it does not hide it")
+	@DisplayName("A release without answer is no loss, and does not hide an earlier loss")
 	void failingRelease() throws Exception {
 		this.context.locks().releasing(Outcome.FAILED);
 		assertThat(this.shop.throwing(() -> "done")).isEqualTo("done");
@@ -144,7 +144,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("An interrupt for another reason is kept, whether it came before the call or during it")
+	@DisplayName("An interrupt for another reason is kept, whether it came before the call or during the call")
 	void foreignInterrupt() {
 		Callable<String> losing = () -> {
 			lose("interrupt");
@@ -161,7 +161,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("Of two calls inside of one another, each is interrupted for its own lease, in whatever order they are lost")
+	@DisplayName("Each of two nested calls is interrupted for its own lease, in any order of the losses")
 	void nested() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interruptingToo(() -> {
@@ -190,7 +190,7 @@ class OnLossTests {
 	}
 
 	@Test
-	@DisplayName("Lost permits are treated alike; of lock and permits, the lock's loss comes first")
+	@DisplayName("Lost permits have the same effect; of lock and permits, the lock's loss comes first")
 	void permits(CapturedOutput output) {
 		assertThatExceptionOfType(HoldfastException.class).isThrownBy(() -> this.shop.both(() -> {
 			this.context.semaphores().lease("permit").lose();

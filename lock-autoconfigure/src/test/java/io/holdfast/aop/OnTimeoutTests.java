@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * Calls that are skipped because their lock or permits are not to be had.
+ * Calls that are skipped without their lock or permits.
  */
 class OnTimeoutTests {
 
@@ -67,7 +67,7 @@ class OnTimeoutTests {
 	}
 
 	@Test
-	@DisplayName("A generic method's empty result is that of the type that it returns in its class")
+	@DisplayName("A skipped generic method returns the empty result of the type that its class declares")
 	void generic() {
 		this.locks.busy();
 		Counting counting = this.context.bean(Counting.class);
@@ -79,7 +79,7 @@ class OnTimeoutTests {
 
 	@ParameterizedTest
 	@EnumSource(value = Reason.class, names = { "TIMED_OUT", "SHUTDOWN", "EXCEEDS_LIMIT", "TOO_MANY_WAITERS" })
-	@DisplayName("So is one that gets no permit: in time, while shutting down, or ever")
+	@DisplayName("A call without a permit is skipped: after the timeout, during shutdown, and above the limit")
 	void permits(Reason reason) {
 		this.context.semaphores().refusing(reason);
 		assertThat(this.jobs.limited()).isEmpty();
@@ -88,7 +88,7 @@ class OnTimeoutTests {
 
 	@ParameterizedTest
 	@EnumSource(value = Reason.class, names = { "INTERRUPTED", "SELF_BLOCKED" })
-	@DisplayName("Interrupts and mistakes are not skipped")
+	@DisplayName("Interrupted and self-blocked calls are not skipped")
 	void otherReasons(Reason reason) {
 		this.locks.refusing(reason);
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(this.jobs::text)
@@ -104,7 +104,7 @@ class OnTimeoutTests {
 
 	@ParameterizedTest
 	@MethodSource("troubles")
-	@DisplayName("Trouble with the store or with a lost lease is not skipped")
+	@DisplayName("Failures of the store and lost leases are not skipped")
 	void trouble(HoldfastException trouble) {
 		this.locks.failing(trouble);
 		assertThatExceptionOfType(HoldfastException.class).isThrownBy(this.jobs::text).isSameAs(trouble);
@@ -113,7 +113,7 @@ class OnTimeoutTests {
 	}
 
 	@Test
-	@DisplayName("A call that yields no key is not skipped")
+	@DisplayName("A call without a key is not skipped")
 	void noKey() {
 		this.locks.busy();
 		assertThatIllegalArgumentException().isThrownBy(() -> this.jobs.keyed(null));
@@ -122,7 +122,7 @@ class OnTimeoutTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "skipping", "fallingBack" })
-	@DisplayName("What the method throws is not skipped, even if it is the exception of a lock that it took itself")
+	@DisplayName("Exceptions of the method are not skipped, even exceptions of a lock that the method takes itself")
 	void nested(String outer) {
 		LockNotAcquiredException own = new LockNotAcquiredException("other", Reason.TIMED_OUT, Duration.ZERO, null);
 		try (LockedContext nested = LockedContext.withClassProxies(Nesting.class)) {
@@ -135,7 +135,7 @@ class OnTimeoutTests {
 	}
 
 	@Test
-	@DisplayName("If the lock is not to be had after the permit, the permit is returned before the lock's way out")
+	@DisplayName("If the lock is missing after the permit, the permit is returned before the lock's way out")
 	void permitThenNoLock() {
 		this.locks.busy();
 		assertThat(this.jobs.both()).isEqualTo("lock fallback");

@@ -45,8 +45,8 @@ import org.springframework.web.context.request.async.WebAsyncTask;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Results that are worked on when the method has returned, so that no lock can be held
- * until that is done.
+ * Results whose work follows the return of the method, so that no lock can be held until
+ * its end.
  */
 class OpenEndedResultTests {
 
@@ -76,7 +76,7 @@ class OpenEndedResultTests {
 	}
 
 	@Test
-	@DisplayName("The start fails, and the message names place, type and what to return instead")
+	@DisplayName("The start fails, and the message names place, type and a better return type")
 	void message() {
 		assertThat(LockedContext.failure(Map.of(), Streaming.class))
 			.hasMessageContaining("@DistributedLock on " + Streaming.class.getName() + ".rows()")
@@ -91,7 +91,7 @@ class OpenEndedResultTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("A method that may return any object is warned of once if that is worked on later")
+	@DisplayName("A method that may return any object logs a warning once, if its result has later work")
 	void anyObject(CapturedOutput output) {
 		try (LockedContext context = LockedContext.withClassProxies(AnyObject.class)) {
 			AnyObject bean = context.bean(AnyObject.class);
@@ -112,7 +112,7 @@ class OpenEndedResultTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "StreamingResponseBody", "ResponseBodyEmitter" })
-	@DisplayName("Types of Spring MVC, and those derived from them, are known by name")
+	@DisplayName("Types of Spring MVC and their subtypes are known by name")
 	void typesOfSpringMvc(String name) throws NoSuchMethodException {
 		DynamicType.Unloaded<?> streaming = new ByteBuddy().subclass(Object.class)
 			.name("org.springframework.web.servlet.mvc.method.annotation." + name)

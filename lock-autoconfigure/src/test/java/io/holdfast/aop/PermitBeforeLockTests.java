@@ -20,15 +20,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Methods with a semaphore and a lock: the permit is the first to be acquired and the
- * last to be released, whatever else is around them.
+ * Methods with a semaphore and a lock: the permit is acquired first and released last,
+ * whatever other advice there is.
  */
 class PermitBeforeLockTests {
 
 	private static final List<String> PLAIN = List.of("permit", "lock", "body", "unlock", "return");
 
 	@Test
-	@DisplayName("Without a permit, the lock is not asked for")
+	@DisplayName("Without a permit, no lock is requested")
 	void noPermit() {
 		try (LockedContext context = LockedContext.of(Shop.class)) {
 			context.semaphores().busy();
@@ -74,7 +74,7 @@ class PermitBeforeLockTests {
 	}
 
 	@Test
-	@DisplayName("A type may have the one and a method the other, and a class the one and an interface the other")
+	@DisplayName("The annotations may be on a type and a method, or on a class and an interface")
 	void declaredInDifferentPlaces() {
 		try (LockedContext context = LockedContext.of(Scattered.class)) {
 			Selling shop = context.bean(Selling.class);
@@ -86,7 +86,7 @@ class PermitBeforeLockTests {
 	}
 
 	@Test
-	@DisplayName("A method has what it declares: the other annotations of its class do not reach it")
+	@DisplayName("A method with annotations of its own does not have the annotations of its class")
 	void oneOfTheTwo() {
 		try (LockedContext context = LockedContext.of(Shop.class)) {
 			Shop shop = context.bean(Shop.class);

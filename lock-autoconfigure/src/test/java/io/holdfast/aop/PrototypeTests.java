@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
- * Beans of which many are created: their declarations are checked once.
+ * Prototype and scoped beans: a declaration is checked once.
  */
 class PrototypeTests {
 
@@ -84,7 +84,7 @@ class PrototypeTests {
 	}
 
 	@Test
-	@DisplayName("Once for a definition, or for a type that has none")
+	@DisplayName("A declaration is checked once per bean definition, or once per type without a definition")
 	void checkedOnce() {
 		assertCheckedOnce(() -> this.context.getBean("first"));
 		assertCheckedOnce(() -> this.context.getBean("second"));
@@ -101,7 +101,7 @@ class PrototypeTests {
 	}
 
 	@Test
-	@DisplayName("Each of them is guarded, and each call evaluates its key")
+	@DisplayName("Each bean is guarded, and each call evaluates its key")
 	void guarded() {
 		for (int i = 0; i < 3; i++) {
 			this.context.getBean("first", Locked.class).work("a" + i);
@@ -112,7 +112,7 @@ class PrototypeTests {
 	}
 
 	@Test
-	@DisplayName("A definition that is refused is refused each time")
+	@DisplayName("An invalid definition is refused at each creation")
 	void refusedEachTime() {
 		for (int i = 0; i < 3; i++) {
 			assertThatException().isThrownBy(() -> this.context.getBean("invalid"))
@@ -122,7 +122,7 @@ class PrototypeTests {
 	}
 
 	@Test
-	@DisplayName("A bean and its first call cost no more than twice the memory of those with any other advice")
+	@DisplayName("A bean and its first call cost at most twice the memory of a bean with other advice")
 	void memory() {
 		long locked = bytes(() -> this.context.getBean("first", Locked.class).unlocked());
 		long advised = bytes(() -> this.context.getBean("advised", Advised.class).unlocked());
@@ -193,7 +193,7 @@ class PrototypeTests {
 
 	}
 
-	/** Advises beans as Spring's own post-processors do. */
+	/** Advises beans, as Spring's own post-processors. */
 	@SuppressWarnings("serial")
 	static class OtherPostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor {
 

@@ -22,12 +22,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
- * Jobs of Quartz, which Spring creates for each run and are beans of no definition.
+ * Jobs of Quartz: Spring creates a bean without a definition for each run.
  */
 class QuartzJobTests {
 
 	@Test
-	@DisplayName("The work is locked if its method is annotated")
+	@DisplayName("A job is locked if its method is annotated")
 	void locked() throws Exception {
 		try (LockedContext context = LockedContext.withClassProxies(Quartz.class)) {
 			Scheduler scheduler = context.bean(Scheduler.class);
@@ -41,7 +41,7 @@ class QuartzJobTests {
 	}
 
 	@Test
-	@DisplayName("An annotation without effect is found at the start by the job's details")
+	@DisplayName("An annotation without effect is found at the start, through the details of the job")
 	void details() {
 		assertThatException().isThrownBy(() -> LockedContext.withClassProxies(BuiltDetail.class).close())
 			.havingRootCause()
@@ -53,7 +53,7 @@ class QuartzJobTests {
 	}
 
 	@Test
-	@DisplayName("Details of jobs that are locked are those of any other job")
+	@DisplayName("Details of locked jobs create no job at the start")
 	void detailsOfLocked() throws SchedulerException {
 		try (LockedContext context = LockedContext.withClassProxies(LockedDetail.class)) {
 			assertThat(context.bean(JobDetail.class).getJobClass()).isEqualTo(LockedWork.class);

@@ -71,7 +71,8 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Nothing happens before the subscription; each one acquires and calls the method anew, and ends after the release")
+	@DisplayName("Nothing happens before the subscription; each subscription acquires, calls the method, and ends "
+			+ "after the release")
 	void anewForEachSubscription() {
 		Mono<String> result = this.shop.sell("a").doOnSuccess((value) -> this.locks.record("told"));
 		assertThat(this.locks.requests()).isEmpty();
@@ -84,7 +85,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("The method is called on another thread than the subscriber's, also if everything is granted at once")
+	@DisplayName("The method runs on another thread than the subscriber, also after an immediate grant")
 	void neverOnTheSubscribersThread() {
 		this.locks.immediate();
 		this.context.semaphores().immediate();
@@ -93,7 +94,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Many values come at once and on demand; the lock is kept until they end")
+	@DisplayName("Values come at once and on demand; the lock is kept until their end")
 	void flux() {
 		TestPublisher<String> source = TestPublisher.create();
 		this.work.result = source.flux();
@@ -110,7 +111,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("An error, a method that throws, and one that returns null: all is released, then the subscriber is told")
+	@DisplayName("An error, an exception and a null publisher release all leases before the subscriber gets the error")
 	void failures() throws IOException {
 		this.work.result = Flux.error(new IOException("failed later"));
 		StepVerifier.create(this.shop.sell("a"))
@@ -130,7 +131,8 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while the lock is awaited ends the wait; the permit comes back, and the method is never called")
+	@DisplayName("Cancellation during the wait for the lock ends the wait, returns the permit, and the method never "
+			+ "runs")
 	void cancelledWait() {
 		this.locks.waiting();
 		Disposable waiting = this.shop.sell("a").subscribe();
@@ -141,7 +143,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while the method's result is awaited cancels that and releases all")
+	@DisplayName("Cancellation during the chain cancels the method's result and releases all leases")
 	void cancelledCall() {
 		TestPublisher<String> source = TestPublisher.create();
 		this.work.result = source.flux();
@@ -153,7 +155,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("The method runs under its leases, and so does its chain, on whatever thread")
+	@DisplayName("The method and its chain run under its leases, on any thread")
 	void leaseContext() {
 		AtomicReference<LeaseContext> inChain = new AtomicReference<>();
 		this.work.result = Mono.delay(Duration.ofMillis(1))
@@ -171,7 +173,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("A chain in a chain asks within the outer one's leases, whichever code subscribes to it")
+	@DisplayName("A nested chain acquires under the outer chain's leases, wherever it is subscribed")
 	void nested() {
 		this.work.result = Mono.defer(() -> this.shop.inner()).flux();
 		assertThat(this.shop.sell("a").block(SOON)).isEqualTo("inner");
@@ -185,7 +187,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("What the subscriber runs under comes before what the caller ran under")
+	@DisplayName("Leases of the subscriber take precedence over leases of the caller")
 	void contextOfCaller() {
 		LeaseContext.Scope scope = LeaseContext.empty().with(new RecordingLease("caller")).open();
 		Mono<String> result;
@@ -220,7 +222,7 @@ class ReactiveInvocationTests {
 
 	@ParameterizedTest
 	@MethodSource("types")
-	@DisplayName("Other reactive types, too")
+	@DisplayName("The lock is kept for other reactive types, too")
 	void otherTypes(Function<Types, Publisher<String>> call) {
 		try (LockedContext other = LockedContext.of(Work.class, Types.class)) {
 			Publisher<String> result = call.apply(other.bean(Types.class));
@@ -234,7 +236,7 @@ class ReactiveInvocationTests {
 		}
 	}
 
-	/** What the methods return, and what was seen in them. */
+	/** Results of the methods, and their observations. */
 	static class Work extends Recorded {
 
 		volatile Flux<String> result = Flux.just("sold");
@@ -289,7 +291,7 @@ class ReactiveInvocationTests {
 			return Mono.just("inner");
 		}
 
-		/** Subscribes to a chain by itself. */
+		/** Subscribes to a chain on its own. */
 		@DistributedLock(name = "outer")
 		Mono<String> detaching() {
 			return Mono.fromFuture(this.self.getObject().inner().toFuture());

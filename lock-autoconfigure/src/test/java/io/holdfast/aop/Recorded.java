@@ -3,7 +3,7 @@ package io.holdfast.aop;
 import org.springframework.beans.factory.annotation.Autowired;
 
 /**
- * A bean that writes down what it does among what the locks record.
+ * Bean that records its events among the events of the locks.
  */
 abstract class Recorded {
 

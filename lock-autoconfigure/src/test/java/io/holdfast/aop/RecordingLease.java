@@ -11,7 +11,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 
 /**
- * A lease of a recording service, which is lost and released as that is told.
+ * Lease of a recording service: tests lose it and decide the result of its release.
  */
 class RecordingLease implements Lease {
 
@@ -40,22 +40,22 @@ class RecordingLease implements Lease {
 		this.lost = (outcome == Outcome.LOST);
 	}
 
-	/** Lose it, and wait until another thread has told all who want to know. */
+	/** Lose the lease, and wait for the notifications, which another thread sends. */
 	void lose() {
-		// The common pool may have one thread only, which is this one.
+		// The common pool may consist of the current thread only.
 		CompletableFuture<Void> told = CompletableFuture.runAsync(this::loseHere, (task) -> new Thread(task).start());
-		// Waiting otherwise would take the thread's interrupt flag for a while.
+		// Other ways of waiting would clear the thread's interrupt flag for a while.
 		while (!told.isDone()) {
 			Thread.onSpinWait();
 		}
 	}
 
-	/** Lose it without telling anybody: only its release finds that. */
+	/** Lose the lease without a notification: only the release finds the loss. */
 	synchronized void loseSilently() {
 		this.lost = true;
 	}
 
-	/** Lose it, and tell all who want to know on this thread. */
+	/** Lose the lease, with notifications on this thread. */
 	void loseHere() {
 		synchronized (this) {
 			if (this.released || this.lost) {
@@ -131,7 +131,7 @@ class RecordingLease implements Lease {
 	}
 
 	/**
-	 * What a release finds.
+	 * Result of a release.
 	 */
 	enum Outcome {
 

@@ -18,8 +18,8 @@ import io.holdfast.ReadWriteLockView;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock service that grants all it is asked for, unless told otherwise, and writes down
- * what happens, with what others tell it.
+ * Lock service that grants all requests by default, and records its own events and the
+ * events of other beans.
  */
 class RecordingLocks extends RecordingService<LockRequest, LockLease> implements LockService {
 
@@ -33,7 +33,7 @@ class RecordingLocks extends RecordingService<LockRequest, LockLease> implements
 		this.reason = null;
 	}
 
-	/** Write down which lock it is. */
+	/** Record the name of the lock. */
 	void withKeys() {
 		this.keyed = true;
 	}

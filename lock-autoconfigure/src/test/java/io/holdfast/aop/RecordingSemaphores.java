@@ -12,8 +12,8 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.SemaphoreStatus;
 
 /**
- * A semaphore service that grants all it is asked for, unless told otherwise, and writes
- * down what happens among what the locks record.
+ * Semaphore service that grants all requests by default, and records its events among the
+ * events of the locks.
  */
 class RecordingSemaphores extends RecordingService<SemaphoreRequest, PermitLease> implements SemaphoreService {
 

@@ -13,7 +13,7 @@ import io.holdfast.aop.RecordingLease.Outcome;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A service that grants all it is asked for, unless told otherwise.
+ * Service that grants all requests by default.
  *
  * @param <R> the requests
  * @param <L> the leases
@@ -26,18 +26,18 @@ abstract class RecordingService<R, L extends Lease> {
 
 	private final List<RecordingLease> leases = new CopyOnWriteArrayList<>();
 
-	/** Who asks asynchronously waits for this. */
+	/** Start of asynchronous grants. */
 	private volatile CompletableFuture<?> turn = CompletableFuture.completedFuture("yours");
 
 	/** On a thread of its own, as continuations may block. */
 	private volatile Executor threads = (task) -> new Thread(task, "grants").start();
 
-	/** Why nothing is granted. */
+	/** Reason of a refusal; null for a grant. */
 	volatile @Nullable Reason reason;
 
 	volatile Outcome outcome = Outcome.RELEASED;
 
-	/** Let who asks asynchronously wait. */
+	/** Delay asynchronous grants. */
 	CompletableFuture<?> waiting() {
 		this.turn = new CompletableFuture<>();
 		return this.turn;
@@ -48,7 +48,7 @@ abstract class RecordingService<R, L extends Lease> {
 		this.threads = Runnable::run;
 	}
 
-	/** What was asked for asynchronously. */
+	/** Results of the asynchronous requests. */
 	List<CompletableFuture<L>> asked() {
 		return new ArrayList<>(this.asked);
 	}

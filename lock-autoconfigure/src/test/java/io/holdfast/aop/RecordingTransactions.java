@@ -8,8 +8,8 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.SmartTransactionObject;
 
 /**
- * Transactions of nothing, which may be suspended and joined, and are written down among
- * what the locks record.
+ * Transactions without resources, which may be suspended and joined, and are recorded
+ * among the events of the locks.
  */
 class RecordingTransactions extends AbstractPlatformTransactionManager {
 

@@ -79,7 +79,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("It is released after a roll-back, whether its method failed or something else")
+	@DisplayName("The lock is released after a roll-back, whether its method or other code failed")
 	void rollback() {
 		assertThatIllegalStateException().isThrownBy(() -> inTransaction(() -> this.shop.a(this::fail)));
 		assertThat(this.locks.events()).containsExactly("begin", "lock a", "rollback", "unlock a");
@@ -91,7 +91,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("Several locks are released in the reverse order, nested or one after the other, each as often as it was taken")
+	@DisplayName("Locks are released in reverse order, nested or in sequence, each as often as taken")
 	void severalLocks() {
 		inTransaction(() -> {
 			this.shop.a(() -> this.shop.b(this::body));
@@ -102,7 +102,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A transaction of its own inside has locks of its own")
+	@DisplayName("An inner transaction has its own locks")
 	void requiresNew() {
 		inTransaction(() -> {
 			this.shop
@@ -114,7 +114,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A method that joins a transaction keeps its locks until that is completed")
+	@DisplayName("A method in a joined transaction keeps its locks until the whole transaction completes")
 	void joined() {
 		inTransaction(() -> {
 			inTransaction(() -> this.shop.a(this::body));
@@ -124,7 +124,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("Without a transaction, or with one that is suspended, the lock is released after the method")
+	@DisplayName("Without a transaction, or in a suspended one, the lock is released after the method")
 	void withoutTransaction() {
 		this.shop.a(this::body);
 		assertThat(this.locks.events()).containsExactly("lock a", "body", "unlock a");
@@ -143,7 +143,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A transaction without synchronization cannot be waited for")
+	@DisplayName("In a transaction without synchronization, the lock is released after the method")
 	void withoutSynchronization() {
 		this.transactions.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
 		inTransaction(() -> this.shop.a(this::body));
@@ -162,7 +162,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("The lock is released after all else that waits for the completion, whenever that was registered")
+	@DisplayName("The lock is released after all other callbacks of the completion, whenever they were registered")
 	void afterOthers() {
 		inTransaction(() -> {
 			registerSynchronization("before");
@@ -199,7 +199,7 @@ class ReleaseAfterTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "beforeCommit", "beforeCompletion", "afterCommit", "afterCompletion" })
-	@DisplayName("What others throw while the transaction ends keeps no lock")
+	@DisplayName("An exception of another synchronization still releases the locks")
 	void failingOthers(String phase) {
 		Consumer<String> failing = (current) -> {
 			if (current.equals(phase)) {
@@ -220,7 +220,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("Locks that are taken while the transaction ends are released, too")
+	@DisplayName("Locks that are taken during the end of the transaction are released, too")
 	void takenAtTheEnd() {
 		inTransaction(() -> TransactionSynchronizationManager
 			.registerSynchronization(new Phases((phase) -> this.shop.keyed(phase))));
@@ -231,7 +231,7 @@ class ReleaseAfterTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("A release that fails keeps no other lock, and the transaction is not told")
+	@DisplayName("A failed release keeps no other lock and does not reach the transaction")
 	void failingRelease(CapturedOutput output) {
 		inTransaction(() -> {
 			this.shop.a(this::body);
@@ -245,7 +245,7 @@ class ReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A lock that its method gives up itself is released then")
+	@DisplayName("An early release by the method takes effect at once")
 	void releasedByHand() {
 		inTransaction(() -> this.shop.a(() -> LockLease.current().release()));
 		assertThat(this.locks.events()).containsExactly("begin", "lock a", "unlock a", "commit");
@@ -317,7 +317,7 @@ class ReleaseAfterTests {
 
 	}
 
-	/** Does something in each phase. */
+	/** Calls the action in each phase. */
 	private record Phases(Consumer<String> action) implements TransactionSynchronization {
 
 		@Override

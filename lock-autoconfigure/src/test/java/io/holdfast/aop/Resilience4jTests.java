@@ -74,8 +74,8 @@ import org.springframework.transaction.annotation.Transactional;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Locks and permits beside the annotations of resilience4j, with its aspects in their
- * default order unless a test says otherwise.
+ * Locks and permits beside the annotations of resilience4j. Its aspects have their
+ * default order, except where a test sets another.
  */
 class Resilience4jTests {
 
@@ -102,7 +102,7 @@ class Resilience4jTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A lock that is not acquired is tried again, and then given to the fallback of @Retry")
+	@DisplayName("After a failure to acquire, @Retry tries again and then calls its fallback")
 	void retriedWithoutLock(Kind kind) {
 		try (LockedContext context = context(Shop.class)) {
 			context.locks().busy();
@@ -112,7 +112,7 @@ class Resilience4jTests {
 	}
 
 	@Test
-	@DisplayName("A lock that is not acquired is a failure for @CircuitBreaker; an open circuit asks for none")
+	@DisplayName("A failure to acquire counts for @CircuitBreaker; an open circuit requests no lock")
 	void circuitBreaker() {
 		try (LockedContext context = context(Several.class)) {
 			var circuitBreaker = context.bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
@@ -123,7 +123,7 @@ class Resilience4jTests {
 	}
 
 	@Test
-	@DisplayName("A call that @Bulkhead does not let in asks for no lock")
+	@DisplayName("A call refused by @Bulkhead requests no lock")
 	void bulkhead() {
 		try (LockedContext context = context(Several.class)) {
 			var bulkhead = context.bean(BulkheadRegistry.class).bulkhead("shop");
@@ -136,7 +136,7 @@ class Resilience4jTests {
 	}
 
 	@Test
-	@DisplayName("A call that @RateLimiter does not let in asks for no lock")
+	@DisplayName("A call refused by @RateLimiter requests no lock")
 	void rateLimiter() {
 		try (LockedContext context = context(Several.class)) {
 			var rateLimiter = context.bean(RateLimiterRegistry.class).rateLimiter("shop");
@@ -180,7 +180,7 @@ class Resilience4jTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, LeaseBeanPostProcessor.DEFAULT_ORDER, Ordered.LOWEST_PRECEDENCE })
-	@DisplayName("Whatever the order of @Retry, the lock is inside of it and outside of the transaction")
+	@DisplayName("The lock is inside of @Retry and outside of the transaction, for any order of @Retry")
 	void orderOfRetry(int order) {
 		try (LockedContext context = LockedContext.withClassProxies(Map.of("retry.order", order), Resilience.class,
 				AdviceOrderTests.Transactions.class, Several.class)) {
@@ -192,7 +192,7 @@ class Resilience4jTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, Ordered.LOWEST_PRECEDENCE - 1 })
-	@DisplayName("Whatever its own order, the lock is inside of @Retry")
+	@DisplayName("The lock is inside of @Retry, for any order of the lock")
 	void orderOfLock(int order) {
 		try (LockedContext context = LockedContext.ordered(order, Resilience.class, Shop.class)) {
 			assertThat(context.bean(Shop.class).failing(1).sell("1")).isEqualTo("sold");
@@ -208,7 +208,7 @@ class Resilience4jTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("A transaction that was put around all attempts is warned of: it begins before the wait for the lock")
+	@DisplayName("A transaction around all attempts begins before the wait for the lock, and a warning says so")
 	void transactionAroundAttempts(CapturedOutput output) {
 		try (LockedContext context = context(TransactionAroundAttempts.class, Several.class)) {
 			assertThat(failingOnce(context).all()).isEqualTo("sold");
@@ -222,7 +222,8 @@ class Resilience4jTests {
 	}
 
 	@Test
-	@DisplayName("@Timer, which has the order of transactions, is outside, and its fallback is given the lock not acquired")
+	@DisplayName("@Timer, which has the order of transactions, is outside, and its fallback gets the failure to "
+			+ "acquire")
 	void timer() {
 		try (LockedContext context = context(AdviceOrderTests.Transactions.class, Several.class)) {
 			Several shop = context.bean(Several.class);

@@ -27,8 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Publishers of annotated methods that are subscribed to several times: keys and
- * conditions of each subscription.
+ * Keys and conditions of publishers with several subscriptions.
  */
 class ResubscriptionTests {
 
@@ -44,7 +43,7 @@ class ResubscriptionTests {
 	private final Jobs jobs = this.context.bean(Jobs.class);
 
 	@Test
-	@DisplayName("The first subscription has the key of the call, each further one evaluates it anew")
+	@DisplayName("The first subscription uses the key of the call; each later subscription evaluates the key anew")
 	void key() {
 		Mono<String> result = this.jobs.mono();
 		this.day.set("tuesday");
@@ -57,7 +56,8 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("A condition that is false at the call lets the first run go without, and is evaluated again for each further one")
+	@DisplayName("A condition that is false at the call frees the first run from the lock, and is evaluated anew for "
+			+ "each later run")
 	void condition() {
 		this.day.set("sunday");
 		Mono<String> result = this.jobs.mono();
@@ -76,7 +76,7 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("An expression that fails at the call fails the first subscription only")
+	@DisplayName("A failed expression at the call fails the first subscription only")
 	void failure() {
 		this.day.set("never");
 		Mono<String> result = this.jobs.mono();
@@ -90,7 +90,7 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("The method of a call whose condition is false is called at once, on the caller's thread, and once")
+	@DisplayName("A method with a false condition runs at once, on the caller's thread, and once")
 	void withoutLease() {
 		this.day.set("sunday");
 		Mono<String> result = this.jobs.mono();
@@ -130,7 +130,7 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("Of two concurrent subscribers, one has the key of the call")
+	@DisplayName("Of two concurrent subscribers, one uses the key of the call")
 	void concurrent() throws Exception {
 		Mono<String> result = this.jobs.mono();
 		this.day.set("tuesday");
@@ -152,7 +152,7 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("The strategy for calls without a lease is that of the call's scope, for later subscriptions too")
+	@DisplayName("Later subscriptions, too, use the strategy of the call's scope for calls without a lease")
 	void strategyOfTheCall() {
 		try (LockedContext scoped = LockedContext.withClassProxies(Day.class, Jobs.class, ThreadStrategy.class)) {
 			ThreadStrategy.CALLER.set("caller");
@@ -167,7 +167,7 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("Each run of a scheduled method has its own key, the first one too: its call is at the start")
+	@DisplayName("Each run of a scheduled method has its own key, including the first, whose call is at the start")
 	void scheduled() {
 		try (LockedContext scheduling = LockedContext.withClassProxies(AdviceOrderTests.Scheduling.class, Day.class,
 				ScheduledJobs.class)) {
@@ -177,14 +177,14 @@ class ResubscriptionTests {
 		}
 	}
 
-	/** The day by which jobs are locked, of the whole application. */
+	/** Day in the keys of the jobs, shared by the whole application. */
 	static class Day {
 
 		private static final List<String> DAYS = List.of("monday", "tuesday", "wednesday", "thursday", "friday");
 
 		private volatile String today = "monday";
 
-		/** What the method is to throw. */
+		/** Exception that the method throws. */
 		volatile @Nullable RuntimeException failure;
 
 		volatile @Nullable Thread thread;
@@ -233,7 +233,7 @@ class ResubscriptionTests {
 
 	}
 
-	/** The strategy of the caller's thread. */
+	/** Strategy of the current thread. */
 	@Scope("prototype")
 	static class ThreadStrategy implements NotAcquiredStrategy {
 

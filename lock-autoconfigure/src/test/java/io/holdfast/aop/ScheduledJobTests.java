@@ -16,7 +16,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Scheduled methods that run in one instance, and are skipped by the others.
+ * Scheduled methods that run in one instance and are skipped in the others.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ScheduledJobTests {
@@ -43,7 +43,7 @@ class ScheduledJobTests {
 		assertThat(locks.events()).isEmpty();
 	}
 
-	/** A run that had begun before has ended when another one asks. */
+	/** Wait for two further requests, before which all earlier runs end. */
 	private static void awaitRequests(RecordingLocks locks) {
 		int seen = locks.requests().size();
 		Awaitility.await().until(() -> locks.requests().size() > seen + 2);

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The permits that {@link Semaphore @Semaphore} asks for.
+ * Requests of {@link Semaphore @Semaphore}.
  */
 class SemaphoreDeclarationTests {
 
@@ -45,7 +45,7 @@ class SemaphoreDeclarationTests {
 
 	@ParameterizedTest
 	@MethodSource("attributes")
-	@DisplayName("What is declared is in the request, what is not is left to the service")
+	@DisplayName("Declared values are in the request; the service decides undeclared values")
 	void request(SemaphoreRequest expected, Object[] attributes) {
 		boolean named = List.of(attributes).contains("name");
 		Class<?> type = DeclaredType.with(Semaphore.class,

@@ -26,14 +26,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Which bean is asked for a lock or permits.
+ * Selection of the service for a lock or permits.
  */
 class ServiceNameTests {
 
 	private static final Map<String, Object> PROPERTIES = Map.of("service", "other");
 
 	@Test
-	@DisplayName("The bean that is named is asked, and the primary one if none is named")
+	@DisplayName("A call uses the named bean, and the primary bean without a name")
 	void named() {
 		try (LockedContext context = LockedContext.with(PROPERTIES, Shop.class, Others.class)) {
 			Shop shop = context.bean(Shop.class);
@@ -66,7 +66,7 @@ class ServiceNameTests {
 	}
 
 	@Test
-	@DisplayName("A bean of a parent context may be named, and one that is registered while the application starts")
+	@DisplayName("The name may mean a bean of a parent context, or a bean registered during the start")
 	void ofParentOrRegisteredLate() {
 		try (AnnotationConfigApplicationContext parent = new AnnotationConfigApplicationContext();
 				AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
@@ -99,7 +99,7 @@ class ServiceNameTests {
 
 	@ParameterizedTest
 	@MethodSource("invalid")
-	@DisplayName("A name that means no such bean keeps the application from starting")
+	@DisplayName("A name without a matching bean stops the start of the application")
 	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
 		assertThatExceptionOfType(InvalidDeclarationException.class)
 			.isThrownBy(() -> LockedContext.of(type, Others.class, Text.class))
@@ -109,7 +109,7 @@ class ServiceNameTests {
 	}
 
 	@Test
-	@DisplayName("A bean that is created later is checked then")
+	@DisplayName("A lazy bean is checked at its creation")
 	void lazyBean() {
 		try (LockedContext context = LockedContext.of(LazyMissing.class)) {
 			assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.bean(LazyMissing.class))
@@ -119,7 +119,7 @@ class ServiceNameTests {
 	}
 
 	@Test
-	@DisplayName("What does not tell its type before it is created is refused at the first call")
+	@DisplayName("A bean with the wrong type is refused at the first call, if its type is unknown before its creation")
 	void hiddenType() {
 		try (LockedContext context = LockedContext.of(Hiding.class, HiddenShop.class)) {
 			HiddenShop shop = context.bean(HiddenShop.class);
@@ -219,7 +219,7 @@ class ServiceNameTests {
 
 	}
 
-	/** Registers a bean after others have been created. */
+	/** Registers a bean after the creation of others. */
 	static class Registering {
 
 		Registering(NamedLate first, ConfigurableListableBeanFactory beans) {

@@ -31,8 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Calls of one transaction that need the same lock one after the other, on its thread or
- * on others.
+ * Calls of one transaction for the same lock in turn, on its thread or on others.
  */
 @WithRedis
 class SeveralCallsInTransactionTests {
@@ -51,20 +50,20 @@ class SeveralCallsInTransactionTests {
 		this.shop = this.first.getBean(Shop.class);
 	}
 
-	/** Whether the second instance could lock it. */
+	/** Whether the second instance can acquire the lock. */
 	private boolean isFree() {
 		Optional<LockLease> lease = this.second.getBean(LockService.class).tryAcquire("job");
 		lease.ifPresent(LockLease::release);
 		return lease.isPresent();
 	}
 
-	/** Wait until Redis has run the releases, which no caller waits for. */
+	/** Wait until Redis has run the releases, which no caller awaits. */
 	private void awaitFree() {
 		await("release").atMost(SOON).until(this::isFree);
 	}
 
 	@Test
-	@DisplayName("Futures of one transaction share the lock that it keeps; others get it after the commit")
+	@DisplayName("Futures of one transaction share its lock; other callers get the lock after the commit")
 	void futures() {
 		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
 			for (int i = 0; i < 3; i++) {
@@ -76,7 +75,7 @@ class SeveralCallsInTransactionTests {
 	}
 
 	@Test
-	@DisplayName("So do calls that return their results and calls that return futures, in any order")
+	@DisplayName("Calls with a result and calls with a future share the lock of their transaction, in any order")
 	void mixed() {
 		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
 			assertThat(this.shop.later()).succeedsWithin(SOON);
@@ -95,7 +94,7 @@ class SeveralCallsInTransactionTests {
 	}
 
 	@Test
-	@DisplayName("So do annotated methods and code that the service runs")
+	@DisplayName("Annotated methods and calls of withLock share the lock of their transaction")
 	void services() {
 		LockService locks = this.first.getBean(LockService.class);
 		LockRequest job = LockRequest.of("job").waitTime(Duration.ofSeconds(2));
@@ -114,7 +113,7 @@ class SeveralCallsInTransactionTests {
 	}
 
 	@Test
-	@DisplayName("A call that began to wait before the lock was left to its transaction is told so")
+	@DisplayName("A call that began to wait before the lock was kept for the transaction fails with advice")
 	void overtaken() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		new TransactionTemplate(new TestTransactions()).executeWithoutResult((status) -> {
@@ -133,7 +132,7 @@ class SeveralCallsInTransactionTests {
 	}
 
 	@Test
-	@DisplayName("So do chains of one reactive transaction")
+	@DisplayName("Chains of one reactive transaction share its lock")
 	void chains() {
 		TransactionalOperator transaction = TransactionalOperator.create(new ReactiveTestTransactions((event) -> {
 		}));

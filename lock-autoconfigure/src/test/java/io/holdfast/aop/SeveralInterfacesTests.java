@@ -19,7 +19,8 @@ class SeveralInterfacesTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Both.class, Inherited.class, Generic.class, BothTypes.class, BothLimits.class,
 			OfBaseAndOwn.class, Redundant.class, OverridingBase.class, OfBaseType.class })
-	@DisplayName("Of two that differ, one would be without effect: refused, with the place where to write which is meant")
+	@DisplayName("Two different annotations are refused, as only one would apply; the message names the place for the "
+			+ "right one")
 	void refused(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type))
 			.hasMessageMatching("@(DistributedLock|Semaphore) on .* differs from that of .*")
@@ -27,7 +28,7 @@ class SeveralInterfacesTests {
 	}
 
 	@Test
-	@DisplayName("Not refused: the same twice, one that overrides the other, a lock and permits, and what the class says itself")
+	@DisplayName("Equal, overriding and own annotations, and a lock beside permits, are accepted")
 	void accepted() {
 		try (LockedContext context = LockedContext.withClassProxies(Same.class, Overriding.class, LockAndPermit.class,
 				Own.class, OwnType.class, OfBaseClass.class, OtherMethods.class, OfOwnBase.class)) {
@@ -175,7 +176,7 @@ class SeveralInterfacesTests {
 
 	}
 
-	/** Spring finds the first one. */
+	/** Spring finds the class's annotation first. */
 	static class Redundant implements A, OverridingA {
 
 		@Override
@@ -225,7 +226,7 @@ class SeveralInterfacesTests {
 
 	}
 
-	/** Spring finds the interface first. */
+	/** Spring finds the interface's annotation first. */
 	static class OverridingBase extends Base implements A {
 
 		@Override

@@ -63,7 +63,7 @@ class SeveralKeysTests {
 
 	@ParameterizedTest
 	@MethodSource("severalValues")
-	@DisplayName("A collection or an array is several keys, each by the rules of one")
+	@DisplayName("A collection or an array gives several keys, each by the rules of a single key")
 	void several(Object values, List<String> expected) {
 		this.shop.any(values);
 		assertThat(keys()).isEqualTo(expected);
@@ -71,28 +71,28 @@ class SeveralKeysTests {
 	}
 
 	@Test
-	@DisplayName("The name stands before each of the keys")
+	@DisplayName("The name stands before each key")
 	void name() {
 		this.shop.named(List.of(new Item("b"), new Item("a")));
 		assertThat(keys()).containsExactly("stock:a", "stock:b");
 	}
 
 	@Test
-	@DisplayName("Text can be added to each of the keys")
+	@DisplayName("Text can be added to each key")
 	void projection() {
 		this.shop.projected(List.of(new Item("b"), new Item("a")));
 		assertThat(keys()).containsExactly("sku/a", "sku/b");
 	}
 
 	@Test
-	@DisplayName("A list can be written into the expression, placeholders too")
+	@DisplayName("A list can be written into the expression, also with placeholders")
 	void inlineList() {
 		this.shop.transfer("x", "y");
 		assertThat(keys()).containsExactly("account:x", "account:y", "bank:berlin");
 	}
 
 	@Test
-	@DisplayName("All that is declared is asked for, for many keys as for one")
+	@DisplayName("A request for many keys has all declared values, as a request for one key")
 	void request() {
 		this.shop.declared(List.of("a", "b"));
 		this.shop.declared(List.of("a"));
@@ -118,7 +118,7 @@ class SeveralKeysTests {
 
 	@ParameterizedTest
 	@MethodSource("refusedValues")
-	@DisplayName("A call without keys, or with one that is refused, is told so and locks nothing")
+	@DisplayName("A call without keys, or with a refused key, fails and locks nothing")
 	void refused(Object values, String problem) {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.any(values))
 			.withMessageStartingWith(PLACE + ".any(Object): key = \"#values\" ")
@@ -127,7 +127,7 @@ class SeveralKeysTests {
 	}
 
 	@Test
-	@DisplayName("Null never becomes the text \"null\", in none of the keys")
+	@DisplayName("Null never becomes the text \"null\", in any key")
 	void nullInText() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.projected(List.of(new Item(null))))
 			.withMessageContaining("sku is null");

@@ -30,8 +30,7 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Calls of beans that an auto-proxy creator proxies by their class, and that further
- * beans are proxies of.
+ * Calls of beans with a class proxy inside of further proxies.
  */
 class SeveralProxiesTests {
 
@@ -42,7 +41,7 @@ class SeveralProxiesTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "inner", "alias", "made", "madeOfMade", "aliasOfMade" })
-	@DisplayName("A call takes its permit once, outside of the transaction, however many proxies it passes")
+	@DisplayName("A call takes its permit once, outside of the transaction, for any number of proxies")
 	void once(String bean) {
 		this.runner.run((context) -> {
 			Service service = context.getBean(bean, Service.class);

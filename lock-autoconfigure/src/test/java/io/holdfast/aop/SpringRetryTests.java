@@ -26,8 +26,7 @@ import org.springframework.transaction.annotation.Transactional;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Locks and permits beside the annotations of Spring Retry, which are for methods that
- * return their result.
+ * Locks and permits beside Spring Retry, for methods that return their result directly.
  */
 class SpringRetryTests {
 
@@ -40,7 +39,7 @@ class SpringRetryTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Retries.class, EarlyRetries.class, LateRetries.class })
-	@DisplayName("Whatever the order of @EnableRetry, an attempt takes permit and lock, and the back-off is outside of them")
+	@DisplayName("Each attempt takes permit and lock inside of the back-off, for any order of @EnableRetry")
 	void retried(Class<?> retries) {
 		try (LockedContext context = context(retries)) {
 			Shop shop = context.bean(Shop.class).failing(1);
@@ -50,7 +49,8 @@ class SpringRetryTests {
 	}
 
 	@Test
-	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and transaction")
+	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and "
+			+ "transaction")
 	void interceptor() {
 		try (LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.TransactionsAndAspects.class,
 				Interceptor.class, Shop.class)) {

@@ -24,14 +24,14 @@ import org.springframework.scheduling.annotation.Scheduled;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Annotations of types that guard no method, or not those that are called.
+ * Annotated types without a guarded method, or whose called methods are not guarded.
  */
 class TypeWithoutEffectTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { NotPublic.class, OnlyCallbacks.class, OnlyBeans.class, Template.class,
 			TemplateByInterface.class })
-	@DisplayName("There is no method that it could guard")
+	@DisplayName("An annotated type without a method to guard is refused")
 	void nothingToGuard(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on " + type.getName())
 			.hasMessageContaining(
@@ -42,7 +42,7 @@ class TypeWithoutEffectTests {
 	@ParameterizedTest
 	@ValueSource(classes = { PackagePrivateListener.class, ProtectedJob.class, ComposedListener.class,
 			InheritedListener.class })
-	@DisplayName("A listener or job that is not public")
+	@DisplayName("A listener or job that is not public is refused in an annotated type")
 	void listener(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining(" on " + type.getName())
 			.hasMessageMatching(".* has no effect on (on|tick)\\(.*\\), which is called by @(EventListener|Scheduled|"
@@ -51,7 +51,7 @@ class TypeWithoutEffectTests {
 	}
 
 	@Test
-	@DisplayName("Types with methods that are guarded are not refused")
+	@DisplayName("Annotated types with guarded methods are accepted")
 	void guarded() {
 		try (LockedContext context = LockedContext.withClassProxies(TemplateWithWork.class, AnnotatedListener.class,
 				EachAnnotated.class, Inheriting.class, OfUnannotated.class)) {
@@ -66,7 +66,7 @@ class TypeWithoutEffectTests {
 	}
 
 	@Test
-	@DisplayName("By an interface of the JDK's proxy, final methods are guarded as well")
+	@DisplayName("The JDK's proxy guards final methods of an interface as well")
 	void finalMethodOfInterface() {
 		try (LockedContext context = LockedContext.of(FinalByInterface.class)) {
 			context.bean(Work.class).run();
@@ -75,7 +75,7 @@ class TypeWithoutEffectTests {
 	}
 
 	@Test
-	@DisplayName("Of an interface that the target does not implement, the methods that it declares itself are guarded")
+	@DisplayName("Methods of an annotated interface are guarded, even if the target does not implement the interface")
 	void declared() {
 		try (LockedContext context = LockedContext.withClassProxies(OfDeclaring.class, OfPart.class)) {
 			context.bean("repository", DeclaringOrders.class).save("a");

@@ -36,23 +36,23 @@ import static net.bytebuddy.matcher.ElementMatchers.none;
 import static net.bytebuddy.matcher.ElementMatchers.not;
 
 /**
- * Main class of a child JVM that calls a method with a lock which is free, over and over,
- * and prints the calls from class to class that it takes Holdfast until the method runs,
- * on whichever thread. Within a class and its superclasses calls are not counted, nor are
- * constructors and accessors: methods without parameters that are named as a field of
- * their class, or of what a field holds, or {@code get…}. Then it prints the types of
- * Holdfast whose code runs for a call, constructors and accessors too: until the method
- * runs, and from then on until Redis has answered the release. Arguments: host, port, key
- * prefix, and how many calls are few enough.
+ * Main class of a child JVM that repeatedly calls a method with a free lock, and prints
+ * the calls from class to class in Holdfast until the method runs, on any thread. Within
+ * a class and its superclasses calls are not counted, nor are constructors and accessors:
+ * methods without parameters that are named as a field of their class, as a field of such
+ * a field's type, or {@code get…}. Then it prints the types of Holdfast whose code runs
+ * for a call, constructors and accessors too: until the method runs, and from then on
+ * until Redis has answered the release. Arguments: host, port, key prefix, and the goal
+ * for the number of calls.
  */
 public final class UncontendedCallMain {
 
 	private static final int WARM_UP = 200;
 
 	/**
-	 * Enough for a few whose answer comes before the thread that asked has begun to wait
-	 * for it, also on a busy machine: that is a call fewer. It ends with the first one
-	 * that takes few enough.
+	 * Enough for some answers that come before the requesting thread waits, also on a
+	 * busy machine, which saves a call. The loop ends with the first result within the
+	 * goal.
 	 */
 	private static final int MEASURED = 1000;
 
@@ -64,7 +64,7 @@ public final class UncontendedCallMain {
 
 	public static void main(String[] args) {
 		new AgentBuilder.Default(new ByteBuddy().ignore(none()))
-			// Or each class is read again for each that has a field of it.
+			// Without a cache, each class would be read again for each field of its type.
 			.with(new AgentBuilder.PoolStrategy.WithTypePoolCache.Simple(new ConcurrentHashMap<>()))
 			.ignore(none())
 			.type(nameStartsWith("io.holdfast.").and(not(nameContains(UncontendedCallMain.class.getSimpleName()))))
@@ -81,8 +81,8 @@ public final class UncontendedCallMain {
 			for (int i = 0; i < WARM_UP; i++) {
 				calls(stock);
 			}
-			// Others have the end of the release before among them, which is not waited
-			// for.
+			// Other calls include the end of the previous release, which no caller
+			// awaits.
 			List<String> fewest = calls(stock);
 			for (int i = 1; i < MEASURED && fewest.size() > Integer.parseInt(args[3]); i++) {
 				List<String> calls = calls(stock);
@@ -95,8 +95,8 @@ public final class UncontendedCallMain {
 	}
 
 	/**
-	 * Print the types that most calls touch: others are those of a heartbeat, or of an
-	 * answer that has come early or late.
+	 * Print the types that most calls touch: the rest belong to a heartbeat, or to an
+	 * early or late answer.
 	 */
 	private static void printTypes(Stock stock, StringRedisTemplate redis) {
 		Map<String, Integer> acquiring = new TreeMap<>();
@@ -104,7 +104,7 @@ public final class UncontendedCallMain {
 		for (int i = 0; i < TYPED; i++) {
 			Types.TOUCHED.clear();
 			stock.touch("A1", (type) -> acquiring.merge(type, 1, Integer::sum));
-			// The answers of one connection come in order: this one behind that to
+			// Answers of one connection come in order: this answer follows the answer to
 			// RELEASE.
 			redis.hasKey("any");
 			Types.TOUCHED.forEach((type) -> releasing.merge(type, 1, Integer::sum));
@@ -142,25 +142,25 @@ public final class UncontendedCallMain {
 			.anyMatch(List.of(name, name.startsWith("Is") ? name.substring(2) : name)::contains);
 	}
 
-	/** Return the fields of a class, if it is one of Holdfast. */
+	/** Return the fields of a class of Holdfast, and none of other classes. */
 	private static Stream<FieldDescription> fields(TypeDefinition type) {
 		return type.getTypeName().startsWith("io.holdfast.") ? type.getDeclaredFields().stream().map((field) -> field)
 				: Stream.empty();
 	}
 
-	/** The calls that were made. */
+	/** Calls in order. */
 	public static final class Calls {
 
-		/** From which class to which method. */
+		/** Pairs of calling class and called method. */
 		public static final Queue<String> MADE = new ConcurrentLinkedQueue<>();
 
-		/** The class whose method runs on a thread. */
+		/** Class whose method runs on the current thread. */
 		public static final ThreadLocal<Class<?>> RUNNING = new ThreadLocal<>();
 
 		private Calls() {
 		}
 
-		/** Note a call. */
+		/** Record a call. */
 		public static Class<?> enter(Class<?> type, String method) {
 			Class<?> caller = RUNNING.get();
 			if (caller == null || !type.isAssignableFrom(caller) && !caller.isAssignableFrom(type)) {
@@ -173,7 +173,7 @@ public final class UncontendedCallMain {
 
 	}
 
-	/** The code that is put into the methods. */
+	/** Advice for the methods. */
 	private static final class Entry {
 
 		@Advice.OnMethodEnter
@@ -188,10 +188,10 @@ public final class UncontendedCallMain {
 
 	}
 
-	/** The types whose code ran. */
+	/** Types whose code ran. */
 	public static final class Types {
 
-		/** Their names. */
+		/** Names of the types. */
 		public static final Set<String> TOUCHED = ConcurrentHashMap.newKeySet();
 
 		private Types() {
@@ -199,7 +199,7 @@ public final class UncontendedCallMain {
 
 	}
 
-	/** The code that is put into all methods and constructors. */
+	/** Advice for all methods and constructors. */
 	private static final class Touch {
 
 		@Advice.OnMethodEnter

@@ -15,25 +15,29 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Counts the calls from class to class that a lock costs, and the types that its call
- * touches, in a child JVM, whose classes it changes for that. A call more is a step more
- * for readers, too.
+ * Counts the calls from class to class for a lock, and the types that a call touches, in
+ * a child JVM with instrumented classes. Each further call is a further step for readers,
+ * too.
  */
 @Slow
 @WithRedis
 class UncontendedCallTests {
 
 	/**
-	 * To be lowered with the number of calls. Two more than the fewest, which depend on
-	 * an early answer.
+	 * To be lowered with the number of calls. Two above the minimum, which depends on an
+	 * early answer.
 	 */
 	private static final int MOST = 78;
 
-	/** As well: all types, and those of the engine for a grant and a release. */
+	/**
+	 * To be lowered as well: all types, and the types of the engine for a grant and a
+	 * release.
+	 */
 	private static final Map<String, Integer> TYPES = Map.of("types: ", 46, "acquire: ", 21, "release: ", 16);
 
 	@Test
-	@DisplayName("An annotated method whose lock is free runs after no more calls from class to class than before, and its call touches no more types")
+	@DisplayName("An annotated method with a free lock runs after no more calls from class to class than before, and "
+			+ "touches no more types")
 	void takesFewCalls(TestRedis redis) {
 		try (ChildJvm child = ChildJvm.start(List.of("-XX:+EnableDynamicAgentLoading"), UncontendedCallMain.class,
 				redis.host(), String.valueOf(redis.port()), redis.keyPrefix(), String.valueOf(MOST))) {

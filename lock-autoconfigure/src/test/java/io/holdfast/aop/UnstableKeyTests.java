@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * Values as keys whose text is not the same for equal values in all instances.
+ * Keys from values whose text differs between instances although the values are equal.
  */
 class UnstableKeyTests {
 
@@ -63,7 +63,7 @@ class UnstableKeyTests {
 
 	@ParameterizedTest
 	@MethodSource("dates")
-	@DisplayName("A date whose text depends on the time zone is refused wherever it is a key, with a cure that works")
+	@DisplayName("A date whose text depends on the time zone is refused as a key, with a cure that works")
 	void dateIsRefused(Object date, String cure) {
 		String type = date.getClass().getTypeName();
 		for (Runnable call : List.<Runnable>of(() -> this.calendars.lock(date), () -> this.calendars.text(date),
@@ -78,7 +78,7 @@ class UnstableKeyTests {
 	}
 
 	@Test
-	@DisplayName("The cures make a key")
+	@DisplayName("The cures give keys")
 	void cures() {
 		this.calendars.instant(DATE);
 		this.calendars.instant(TIMESTAMP);
@@ -101,7 +101,7 @@ class UnstableKeyTests {
 
 	@ParameterizedTest
 	@MethodSource("valuesWithoutText")
-	@DisplayName("A value without a text of its own is refused wherever it is a key")
+	@DisplayName("A value without its own text is refused as a key")
 	void valueWithoutTextIsRefused(Object value) {
 		for (Runnable call : List.<Runnable>of(() -> this.calendars.lock(value), () -> this.calendars.text(value),
 				() -> this.calendars.lock(Arrays.asList("a", value)))) {
@@ -122,7 +122,7 @@ class UnstableKeyTests {
 
 	@ParameterizedTest
 	@MethodSource("valuesWithText")
-	@DisplayName("A value with a text of its own is a key, whatever it holds")
+	@DisplayName("A value with its own text is accepted as a key, whatever its content")
 	void valuesWithTextAreKeys(Object value) {
 		this.calendars.lock(value);
 		String text = (value instanceof Collection<?> several) ? several.iterator().next().toString()

@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Applications without a library that Holdfast can do without.
+ * Applications without an optional library of Holdfast.
  */
 class WithoutLibrariesTests {
 
@@ -40,7 +40,7 @@ class WithoutLibrariesTests {
 
 	@ParameterizedTest(name = "{1}")
 	@MethodSource("libraries")
-	@DisplayName("Methods with results, with futures and with chains have their locks, and release them afterwards")
+	@DisplayName("Methods with results, futures and chains take their locks, and release them afterwards")
 	void without(String[] hidden, String missing, Class<? extends Callable<List<String>>> application, int methods)
 			throws Exception {
 		HidingClassLoader loader = new HidingClassLoader(hidden);
