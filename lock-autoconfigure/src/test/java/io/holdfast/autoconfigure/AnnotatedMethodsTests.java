@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Annotated methods of two instances of an application that share a Redis.
+ * Annotated methods of two instances of an application with a common Redis.
  */
 @WithRedis
 class AnnotatedMethodsTests {
@@ -69,14 +69,14 @@ class AnnotatedMethodsTests {
 		return this.second.getBean(SemaphoreService.class);
 	}
 
-	/** Runs a call on a thread of its own, and waits until it is in the method. */
+	/** Start a call on its own thread, and wait until its method runs. */
 	private Body enter(Call call) {
 		Body body = begin(call);
 		body.entered.orTimeout(10, TimeUnit.SECONDS).join();
 		return body;
 	}
 
-	/** Runs a call on a thread of its own. */
+	/** Start a call on its own thread. */
 	private Body begin(Call call) {
 		Body body = new Body();
 		body.ended = CompletableFuture.runAsync(() -> call.with(body), this.threads);
@@ -84,7 +84,8 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("S10: a method runs as often at once as its limit says in all instances; one more fails at once, until one ends")
+	@DisplayName("S10: at most as many runs of a method as its limit are active in all instances; the next fails until "
+			+ "one ends")
 	void limitedInAllInstances() {
 		Body one = enter(client(this.first)::limited);
 		Body two = enter(client(this.second)::limited);
@@ -103,7 +104,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A waiter for the lock holds the permit already, and gives it back if there is no lock")
+	@DisplayName("A waiter for the lock holds the permit already, and returns it if the lock is not acquired")
 	void permitBeforeLock() {
 		LockService locks = this.second.getBean(LockService.class);
 		LockLease lease = locks.acquire("both");
@@ -124,7 +125,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("Methods that read run at the same time, one that writes runs alone")
+	@DisplayName("Methods that read run at the same time, a method that writes runs alone")
 	void readersAndWriter() {
 		Body reader = enter(client(this.first)::read);
 		Body other = enter(client(this.second)::read);
@@ -143,7 +144,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("While one instance runs a method, the others skip it or fall back; afterwards they run it")
+	@DisplayName("While one instance runs a method, the others skip it or call the fallback; afterwards they run it")
 	void skipped() throws Exception {
 		assertThat(client(this.first).job(() -> client(this.second).job(() -> "inner"))).isNull();
 		assertThat(client(this.first).jobOrElse(() -> client(this.second).jobOrElse(() -> "inner")))
@@ -154,7 +155,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A method whose lock is taken away is interrupted")
+	@DisplayName("A method whose lock is released by force is interrupted")
 	void interrupted() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> client(this.first).interrupted(() -> {
 			assertThat(this.second.getBean(LockService.class).admin().forceRelease("taken")).isTrue();
@@ -165,7 +166,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A thread that carries the context of a method enters by its lock, and no other does")
+	@DisplayName("A thread with the context of a method is nested in its lock, and no other thread is")
 	void context() {
 		client(this.first).transfer("a", () -> {
 			LeaseContext context = LeaseContext.current();
@@ -187,7 +188,7 @@ class AnnotatedMethodsTests {
 	}
 
 	/**
-	 * A method that runs what it is given.
+	 * Shop whose methods run the given code.
 	 */
 	private interface Call {
 
@@ -196,7 +197,7 @@ class AnnotatedMethodsTests {
 	}
 
 	/**
-	 * What a method does: it says that it runs, and goes on until it is to end.
+	 * Code of a method: signals its start, and runs until the test ends it.
 	 */
 	private static final class Body implements Runnable {
 
@@ -212,7 +213,7 @@ class AnnotatedMethodsTests {
 			this.leave.join();
 		}
 
-		/** Returns when the call is over, and not before it began. */
+		/** Returns after the call has ended, and not before it began. */
 		void end() {
 			this.leave.complete(null);
 			this.ended.orTimeout(10, TimeUnit.SECONDS).join();

@@ -29,8 +29,7 @@ import org.springframework.scheduling.annotation.EnableAsync;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Methods that are annotated with {@code @Async}, wherever its advice is, if it is there
- * at all.
+ * Methods with {@code @Async}, for any position of its advice, or none.
  */
 class AsyncLockTests {
 
@@ -41,7 +40,8 @@ class AsyncLockTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Forgotten.class, Plain.class, Earlier.class })
-	@DisplayName("Calls from one thread run one at a time under an exclusive lock, and each has its lease until its future is done")
+	@DisplayName("Calls from one thread run in turn under an exclusive lock, and each has its lease until its future "
+			+ "completes")
 	void oneAtATime(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration).run((context) -> {
 			Work work = context.getBean(Work.class);
@@ -63,7 +63,7 @@ class AsyncLockTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Plain.class, Earlier.class })
-	@DisplayName("With @EnableAsync, of whatever order, the method runs on a thread of its executor")
+	@DisplayName("With @EnableAsync of any order, the method runs on a thread of its executor")
 	void onExecutor(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration).run((context) -> {
 			Work work = context.getBean(Work.class);
@@ -81,7 +81,7 @@ class AsyncLockTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Inside.class, Woven.class })
-	@DisplayName("A lock that would be released when the method is handed to the executor is refused at the start")
+	@DisplayName("A lock that would end when the method is handed to the executor is refused at the start")
 	void useless(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration)
 			.run((context) -> assertThat(context).getFailure()

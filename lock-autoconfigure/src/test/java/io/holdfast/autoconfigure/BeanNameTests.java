@@ -21,7 +21,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The names of Holdfast's beans, which leave the usual ones to the application.
+ * Names of Holdfast's beans, which leave the usual names to the application.
  */
 class BeanNameTests {
 
@@ -32,7 +32,7 @@ class BeanNameTests {
 		.withBean(LettuceConnectionFactory.class);
 
 	@Test
-	@DisplayName("An application may have beans of its own, and of other types, under the names of the services")
+	@DisplayName("An application may have other beans, of any type, under the names of the services")
 	void namesOfTheApplication() {
 		this.runner.withUserConfiguration(Application.class).run((context) -> {
 			assertThat(context).hasNotFailed()
@@ -50,7 +50,7 @@ class BeanNameTests {
 	}
 
 	@Test
-	@DisplayName("All that Holdfast defines begins with its name")
+	@DisplayName("The names of all beans of Holdfast begin with holdfast")
 	void namesOfHoldfast() {
 		this.runner.run((context) -> {
 			ConfigurableListableBeanFactory beans = context.getBeanFactory();
@@ -62,7 +62,7 @@ class BeanNameTests {
 		});
 	}
 
-	/** Of the application, with the simple name of a type of Holdfast's. */
+	/** Class of the application with the simple name of a type of Holdfast. */
 	static class LockService {
 
 		final io.holdfast.LockService locks;

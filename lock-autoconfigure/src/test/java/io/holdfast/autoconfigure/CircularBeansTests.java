@@ -35,7 +35,7 @@ import org.springframework.context.annotation.Configuration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Beans that Holdfast looks for and that need its services themselves.
+ * Beans that Holdfast looks up and that need its services themselves.
  */
 class CircularBeansTests {
 
@@ -62,7 +62,7 @@ class CircularBeansTests {
 	}
 
 	@Test
-	@DisplayName("An observer is told of all requests after the start")
+	@DisplayName("An observer that needs the services gets all requests after the start")
 	void observer() {
 		this.runner.withUserConfiguration(Observer.class, Shop.class).run((context) -> {
 			assertThat(context.getBean(Shop.class).locked()).isEqualTo("shop");
@@ -71,14 +71,14 @@ class CircularBeansTests {
 	}
 
 	@Test
-	@DisplayName("An observer without such a need is told of those of the start as well")
+	@DisplayName("An observer without the services gets the requests of the start as well")
 	void earlyRequests() {
 		this.runner.withUserConfiguration(Plain.class, Early.class)
 			.run((context) -> assertThat(context.getBean(CountingObserver.class).began).hasValue(1));
 	}
 
 	@Test
-	@DisplayName("An observer of a lazy application is told of the requests after the one that creates it")
+	@DisplayName("An observer of a lazy application gets the requests after its creation")
 	void lazyObserver() {
 		this.runner
 			.withInitializer(
@@ -93,7 +93,7 @@ class CircularBeansTests {
 	}
 
 	@Test
-	@DisplayName("The others are looked up when they are needed")
+	@DisplayName("Other such beans are looked up at their first use")
 	void others() {
 		this.runner.withBean(ObservationRegistry.class, ObservationRegistry::create)
 			.withUserConfiguration(Others.class, Shop.class)

@@ -32,8 +32,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Permits, which are never nested: of calls that pass two proxies, and of calls that do
- * not come to run.
+ * Permits, which are never nested: calls through two proxies, and calls whose method does
+ * not run.
  */
 class DoubleProxyTests {
 
@@ -44,7 +44,7 @@ class DoubleProxyTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "inner", "made", "factoryMade" })
-	@DisplayName("F45 a call that passes two proxies takes its permit once, whatever its result")
+	@DisplayName("F45 a call through two proxies takes its permit once, for each type of result")
 	void oncePerCall(String bean) {
 		this.runner.run((context) -> {
 			Service service = context.getBean(bean, Service.class);
@@ -58,7 +58,7 @@ class DoubleProxyTests {
 	}
 
 	@Test
-	@DisplayName("F45 a method that calls another one through the inner proxy makes a call of its own")
+	@DisplayName("F45 a method that calls another through the inner proxy makes a new call")
 	void callsOfItsOwn() {
 		this.runner.run((context) -> {
 			Service service = context.getBean("made", Service.class);
@@ -68,7 +68,7 @@ class DoubleProxyTests {
 	}
 
 	@Test
-	@DisplayName("Other calls through two proxies on the way to the inner one change nothing: a permit is taken once")
+	@DisplayName("Further calls through two proxies on the way to the inner proxy leave the permit taken once")
 	void callsOnTheWay() {
 		this.runner.run((context) -> {
 			Service service = context.getBean("calling", Service.class);
@@ -80,14 +80,14 @@ class DoubleProxyTests {
 	}
 
 	@Test
-	@DisplayName("An annotated method that is called on the way and calls the inner proxy needs a permit of its own")
+	@DisplayName("An annotated method that is called on the way and calls the inner proxy needs its own permit")
 	void callsOfOthersOnTheWay() {
 		this.runner.run((context) -> assertThat(context.getBean("meddling", Service.class).plain()).isEqualTo(1));
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "plain", "later", "mono" })
-	@DisplayName("A permit is not kept back for its least time if the lock could not be had, and the method did not run")
+	@DisplayName("minHold does not keep a permit if the lock was not acquired, and the method did not run")
 	void notKeptIfNotRun(String kind) {
 		this.runner.run((context) -> {
 			Jobs jobs = context.getBean(Jobs.class);

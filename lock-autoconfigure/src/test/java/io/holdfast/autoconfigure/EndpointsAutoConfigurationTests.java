@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.Mockito.mock;
 
 /**
- * The endpoints, and when there are none.
+ * Endpoints, and conditions without endpoints.
  */
 class EndpointsAutoConfigurationTests {
 
@@ -48,7 +48,7 @@ class EndpointsAutoConfigurationTests {
 				"management.endpoints.jmx.exposure.include=*");
 
 	@Test
-	@DisplayName("there are endpoints where they are exposed")
+	@DisplayName("Exposed endpoints exist")
 	void givesEndpoints() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(LocksEndpoint.class)
 			.hasSingleBean(SemaphoresEndpoint.class));
@@ -63,7 +63,7 @@ class EndpointsAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("without Actuator, or any part of it, there are none, and all else works")
+	@DisplayName("Without Actuator, or any part of it, there are no endpoints, and the locks work")
 	void needsActuator() {
 		for (Class<?> missing : new Class<?>[] { Endpoint.class, ConditionalOnAvailableEndpoint.class }) {
 			this.runner.withClassLoader(new FilteredClassLoader(missing.getPackageName()))
@@ -74,14 +74,14 @@ class EndpointsAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("without Holdfast there are none")
+	@DisplayName("Without Holdfast there are no endpoints")
 	void needsAnEngine() {
 		this.runner.withPropertyValues("holdfast.enabled=false")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(LocksEndpoint.class));
 	}
 
 	@Test
-	@DisplayName("of several engines it is the one that would be injected")
+	@DisplayName("Of several engines, the endpoints use the primary one")
 	void tellsOfThePrimaryEngine() {
 		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
 			LeaseEngine engine = context.getBean(LeaseEngine.class);
@@ -91,7 +91,7 @@ class EndpointsAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("a refused request is answered with its reason, and by JMX with the exception")
+	@DisplayName("A refused request is answered with its reason, and over JMX with the exception")
 	void tellsTheReason() {
 		assertRefused(new InvalidEndpointRequestException("refused", "reason"), 400, "reason");
 		assertRefused(new LeaseStoreException("a", "no Redis", null), 503, "no Redis");

@@ -75,14 +75,14 @@ class FailedRunTests extends RedisTestCase {
 		this.locks = this.context.getBean(LockService.class);
 	}
 
-	/** A call of a method with a future. */
+	/** Call of a method with a future. */
 	interface FutureCall {
 
 		CompletableFuture<?> of(Jobs jobs) throws Exception;
 
 	}
 
-	/** A call of a method, until its end. */
+	/** Call of a method, until its end. */
 	interface Call {
 
 		@Nullable Object of(Jobs jobs) throws Exception;
@@ -115,7 +115,7 @@ class FailedRunTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource("locked")
-	@DisplayName("The minHold of a lock does not count for a run that fails, and counts for one that returns")
+	@DisplayName("The minHold of a lock does not apply to a failed run, and applies to a successful run")
 	void lock(Call call) {
 		this.work.failures(1);
 		assertThat(catchThrowable(() -> call.of(this.jobs))).isExactlyInstanceOf(IOException.class);
@@ -130,7 +130,7 @@ class FailedRunTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource("retriedLocks")
-	@DisplayName("A retry of a run that failed under a lock with minHold runs")
+	@DisplayName("A retry of a failed run under a lock with minHold runs")
 	void retriedLock(Call call) throws Exception {
 		this.work.failures(1);
 		assertThat(call.of(this.jobs)).isEqualTo("done 2");
@@ -144,7 +144,7 @@ class FailedRunTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource("retriedPermits")
-	@DisplayName("The minHold of permits counts for a run that fails, too: its retries fail as that run did")
+	@DisplayName("The minHold of permits applies to a failed run, too: its retries fail with the failure of that run")
 	void retriedPermit(Call call) {
 		this.work.failures(3);
 		Throwable thrown = catchThrowable(() -> call.of(this.jobs));
@@ -156,7 +156,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Another call than the retry of the failed run is skipped, or is told the reason")
+	@DisplayName("A call that is no retry of the failed run is skipped, or fails with the reason")
 	void otherCalls() throws Exception {
 		this.work.failures(1);
 		assertThat(catchThrowable(this.jobs::retriedPermit)).isInstanceOf(IOException.class);
@@ -168,7 +168,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The next run of a scheduled method is no retry of the failed one: it is skipped")
+	@DisplayName("The next run of a scheduled method is no retry of the failed run: it is skipped")
 	void scheduled() {
 		this.work.failures(1);
 		Mono<String> runs = this.jobs.scheduledPermitMono();
@@ -178,7 +178,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A retry after the minHold of its permits, which others have by then, is skipped")
+	@DisplayName("A retry after the minHold of its permits is skipped if other callers hold them by then")
 	void retriedAfterMinHold() throws Exception {
 		this.work.failures(1);
 		SemaphoreService semaphores = this.context.getBean(SemaphoreService.class);
@@ -188,7 +188,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A chain that is cancelled has not returned: its lock is free at once")
+	@DisplayName("A cancelled chain counts as failed: its lock is free at once")
 	void cancelled() {
 		this.jobs.never().subscribe().dispose();
 		await().atMost(SOON).until(() -> isFree("job"));
@@ -213,7 +213,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("In a transaction that keeps the lock, several runs that fail leave it free")
+	@DisplayName("In a transaction that keeps the lock, several failed runs leave it free")
 	void failingInTransaction() {
 		TransactionTemplate transaction = new TransactionTemplate(this.context.getBean(TestTransactions.class));
 		this.work.failures(3);
@@ -230,7 +230,8 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A transaction that is rolled back leaves its locks free, although their runs returned; one without known end does not")
+	@DisplayName("A rolled-back transaction frees its locks although their runs succeeded; a transaction with unknown "
+			+ "result does not")
 	void rolledBack() {
 		TransactionTemplate transaction = new TransactionTemplate(this.context.getBean(TestTransactions.class));
 		transaction.executeWithoutResult((status) -> {
@@ -256,7 +257,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A reactive transaction that is rolled back leaves its locks free, too")
+	@DisplayName("A rolled-back reactive transaction frees its locks, too")
 	void rolledBackChain() {
 		TransactionalOperator transaction = TransactionalOperator.create(new ReactiveTestTransactions((event) -> {
 		}));
@@ -270,7 +271,8 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A nested run that fails does not end the minHold of the one around it, nor does one that returns restore it")
+	@DisplayName("A failed nested run does not end the minHold of the outer run, nor does a successful nested run "
+			+ "restore it")
 	void nested() throws Exception {
 		LockRequest job = request("nested");
 		this.locks.withLock(job, () -> {
@@ -310,7 +312,7 @@ class FailedRunTests extends RedisTestCase {
 		}
 	}
 
-	/** Code that a service runs. */
+	/** Call of code by a service. */
 	interface ServiceCall {
 
 		void run(LockService locks, LockRequest request, Callable<String> body) throws Exception;
@@ -323,7 +325,7 @@ class FailedRunTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource("services")
-	@DisplayName("The same rule holds for code that services run with a lock")
+	@DisplayName("The same rule applies to code that services run with a lock")
 	void service(ServiceCall call) throws Exception {
 		LockRequest job = request("service");
 		this.work.failures(1);
@@ -335,7 +337,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Permits of a service are kept, however its code ends")
+	@DisplayName("Permits of a service are kept for any end of its code")
 	void permitService() {
 		SemaphoreService semaphores = this.context.getBean(SemaphoreService.class);
 		SemaphoreRequest once = SemaphoreRequest.of("service", 1).minHold(Duration.ofMinutes(1));
@@ -354,7 +356,7 @@ class FailedRunTests extends RedisTestCase {
 		return lease.isPresent();
 	}
 
-	/** The work of the jobs, which fails as often as a test says. */
+	/** Work of the jobs, with a given number of failures. */
 	static class Work {
 
 		final AtomicInteger runs = new AtomicInteger();

@@ -50,7 +50,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What an application tells of the health of its locks, and logs of it at its start.
+ * Health of the locks of an application, and its log at the start.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class HealthTests extends RedisTestCase {
@@ -69,7 +69,7 @@ class HealthTests extends RedisTestCase {
 	private ApplicationContextRunner on(RedisServer server) {
 		return this.runner.withPropertyValues("spring.data.redis.host=" + server.host(),
 				"spring.data.redis.port=" + server.port(), "spring.lifecycle.timeout-per-shutdown-phase=1s",
-				// So that a busy machine is not taken for a silent Redis.
+				// High, so that a busy machine does not count as a silent Redis.
 				"holdfast.redis.command-timeout=5s");
 	}
 
@@ -80,7 +80,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("All is well")
+	@DisplayName("Healthy locks are up")
 	void up() {
 		RedisServer server = this.redis.startServer();
 		on(server).run((context) -> {
@@ -95,7 +95,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Where waiters are to ask at intervals, the missing subscription is no trouble")
+	@DisplayName("A missing subscription is healthy if waiters ask at intervals")
 	void polling() {
 		RedisServer server = this.redis.startServer();
 		on(server).withPropertyValues("holdfast.wake-up.mode=polling").run((context) -> {
@@ -105,7 +105,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 without the right to subscribe it is degraded, and says why; all in all it is up")
+	@DisplayName("F35 without the right to subscribe the locks are degraded, with the reason; the application is up")
 	void degraded() {
 		RedisServer server = this.redis.startServer();
 		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-subscribe");
@@ -119,8 +119,7 @@ class HealthTests extends RedisTestCase {
 				assertThat(health.getDetails()).containsEntry("wakeUps", "not received")
 					.hasEntrySatisfying("trouble",
 							(trouble) -> assertThat(trouble).asString().contains("right", "subscribe"));
-				assertThat(context.getBean(HealthEndpoint.class).health().getStatus())
-					.as("with the order that the documentation says")
+				assertThat(context.getBean(HealthEndpoint.class).health().getStatus()).as("with the documented order")
 					.isEqualTo(HoldfastHealthIndicator.DEGRADED);
 				acl(server, "SETUSER", "app", "+subscribe");
 				await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
@@ -129,7 +128,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Without that order a degraded part does not show in the whole")
+	@DisplayName("Without that order a degraded part does not show in the aggregate")
 	void order() {
 		this.memory.run((context) -> assertThat(
 				context.getBean(StatusAggregator.class).getAggregateStatus(Status.UP, HoldfastHealthIndicator.DEGRADED))
@@ -137,7 +136,8 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("While renewals fail it is down, and up again when they do not, without waiting for a silent Redis")
+	@DisplayName("While renewals fail the locks are down, and up after the next success, without a wait for a silent "
+			+ "Redis")
 	void down() {
 		RedisServer server = this.redis.startServer();
 		on(server).withPropertyValues("holdfast.redis.command-timeout=200ms").run((context) -> {
@@ -156,7 +156,7 @@ class HealthTests extends RedisTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("While Redis is silent it is degraded, though nothing is held")
+	@DisplayName("While Redis is silent the locks are degraded, even without a lease")
 	void silent() {
 		RedisServer server = this.redis.startServer();
 		on(server).withPropertyValues("holdfast.redis.command-timeout=200ms").run((context) -> {
@@ -172,7 +172,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("F33 eviction is warned of, in health and once at the start; the status stays")
+	@DisplayName("F33 eviction is a warning, in health and once at the start; the status stays")
 	void warnings(CapturedOutput output) {
 		RedisServer server = this.redis.startServer("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
 		on(server).run((context) -> {
@@ -188,7 +188,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("What cannot be found out is no warning at the start")
+	@DisplayName("An unknown setting gives no warning at the start")
 	void unknown(CapturedOutput output) {
 		RedisServer server = this.redis.startServer();
 		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-info");
@@ -203,14 +203,14 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("While Redis refuses requests for locks it is degraded and tells why, until one is answered")
+	@DisplayName("While Redis refuses requests for locks they are degraded, with the reason, until the next success")
 	void refused() {
 		RedisServer server = this.redis.startServer();
 		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-time");
 		on(server).withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret")
 			.run((context) -> {
 				LockService locks = context.getBean(LockService.class);
-				// By the start's own request for a permit.
+				// After the start's own request for a permit.
 				await().atMost(SOON).until(() -> health(context).getStatus().equals(HoldfastHealthIndicator.DEGRADED));
 				await().atMost(SOON).until(() -> health(context).getDetails().containsKey("warnings"));
 				assertThat(health(context).getDetails()).extractingByKey("warnings")
@@ -229,7 +229,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Without checks Redis is not asked what it is like")
+	@DisplayName("Without checks Redis is not asked for its settings")
 	void withoutChecks() {
 		RedisServer server = this.redis.startServer("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
 		on(server).withPropertyValues("holdfast.redis.checks=false").run((context) -> {
@@ -251,7 +251,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Several engines have their parts, by their names")
+	@DisplayName("Several engines have separate parts under their names")
 	void several() {
 		this.memory.withUserConfiguration(Second.class).run((context) -> {
 			HealthContributor contributor = context.getBean(HealthContributorRegistry.class).getContributor("holdfast");
@@ -262,7 +262,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("It is left out where it is not wanted, or cannot be")
+	@DisplayName("There is no health indicator if it is switched off, or without Spring Boot's health module")
 	void leftOut() {
 		List<ApplicationContextRunner> without = List.of(
 				this.memory.withPropertyValues("management.health.holdfast.enabled=false"),
@@ -279,7 +279,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An application's own comes first")
+	@DisplayName("An application's own indicator takes precedence")
 	void own() {
 		this.memory.withUserConfiguration(Own.class)
 			.run((context) -> assertThat(context).hasBean("holdfastHealthIndicator")
@@ -296,7 +296,7 @@ class HealthTests extends RedisTestCase {
 
 	}
 
-	/** As an application imports them: by their names, left out without being loaded. */
+	/** Imports by name, as in an application: skipped without being loaded. */
 	@Configuration(proxyBeanMethods = false)
 	@ImportAutoConfiguration({ HoldfastAutoConfiguration.class, HoldfastHealthAutoConfiguration.class })
 	static class Imported {

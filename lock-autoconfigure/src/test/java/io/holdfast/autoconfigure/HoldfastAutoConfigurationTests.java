@@ -163,7 +163,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			assertThat(context.getStartupFailure()).rootCause()
 				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
 				.hasMessageContaining(property);
-			assertThat(context.getStartupFailure()).as("an origin is told only outside of binding")
+			assertThat(context.getStartupFailure()).as("a message has an origin only outside of binding")
 				.satisfies((failure) -> assertThat(causes(failure)).noneMatch(BindException.class::isInstance));
 		});
 	}
@@ -206,7 +206,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An application's own semaphore service comes before it, and annotated methods ask that one")
+	@DisplayName("An application's own semaphore service takes precedence, and annotated methods use it")
 	void backsOffFromTheUsersSemaphoreService() {
 		this.runner.withUserConfiguration(OwnSemaphoreService.class, Client.class).run((context) -> {
 			assertThat(context).hasSingleBean(SemaphoreService.class)
@@ -230,7 +230,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 				child.getBean(Client.class).call();
 				Mockito.verify(parent.getBean(SemaphoreService.class)).acquire(any(SemaphoreRequest.class));
 			});
-			// The child's end is not the engine's.
+			// The end of the child does not close the engine.
 			try (LockLease lease = parent.getBean(LockService.class).acquire("a")) {
 				assertThat(lease.isHeld()).isTrue();
 			}
@@ -238,7 +238,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("What is configured is the engine's and the store's")
+	@DisplayName("The engine and the store have the configured values")
 	void properties() {
 		this.runner
 			.withPropertyValues("holdfast.semaphore.key-prefix=permits:", "holdfast.semaphore.wait-time=3s",

@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Instances that are known to each other.
+ * Introduction of instances to each other.
  */
 class IntroductionTests extends RedisTestCase {
 
@@ -41,7 +41,7 @@ class IntroductionTests extends RedisTestCase {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("One line at the start tells where Redis is, how waiters are woken, and the name of the instance")
+	@DisplayName("A line at the start names the server of Redis, the kind of wake-up, and the instance")
 	void tellsWhereRedisIs(CapturedOutput output) {
 		ConfigurableApplicationContext shop = start("shop");
 		String instance = fleet(shop).instance();
@@ -58,7 +58,7 @@ class IntroductionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The start brings the scripts of a permit to Redis, and leaves no key there")
+	@DisplayName("The start loads the scripts of a permit into Redis, and leaves no key there")
 	void warmUp() {
 		try (RedisServer server = this.redis.startServer();
 				ConfigurableApplicationContext context = TestApplication.start(server.host(), server.port(), "warm:",
@@ -77,7 +77,7 @@ class IntroductionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("instances are known by application, host and process from their start to their end")
+	@DisplayName("instances are listed by application, host and process from their start to their end")
 	void areKnown() {
 		try (ConfigurableApplicationContext first = start("shop")) {
 			try (ConfigurableApplicationContext second = start("reports")) {

@@ -165,7 +165,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A view is of the namespace in which it was made, whatever thread uses it")
+	@DisplayName("A view belongs to the namespace of its creation, on any thread")
 	void views() {
 		run((context) -> {
 			LockService locks = locks(context);
@@ -186,7 +186,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Semaphores, their limits and forced releases are the tenant's")
+	@DisplayName("Semaphores, their limits and forced releases belong to the tenant")
 	void semaphores() {
 		run((context) -> {
 			SemaphoreService semaphores = semaphores(context);
@@ -211,7 +211,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Annotated methods of each kind are in the caller's namespace, also for what they acquire later")
+	@DisplayName("Annotated methods of each kind are in the caller's namespace, with all locks that they acquire later")
 	void annotations() {
 		run((context) -> {
 			Shop shop = context.getBean(Shop.class);
@@ -260,7 +260,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A call whose condition is false needs no namespace; a later subscription that needs it fails")
+	@DisplayName("A call with a false condition needs no namespace; a later subscription under the lock fails")
 	void resubscribedWithout() {
 		run((context) -> {
 			TENANT.remove();
@@ -274,7 +274,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A request's own namespace comes first, and an empty one is for all")
+	@DisplayName("A request's own namespace takes precedence, and an empty namespace is common to all")
 	void ofRequest() {
 		run((context) -> {
 			LockService locks = locks(context);
@@ -296,7 +296,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A namespace that is null, blank, too long or no text of a key is refused, naming what it is")
+	@DisplayName("A namespace that is null, blank, too long or invalid in a key is refused, with its value")
 	void refuses() {
 		run((context) -> {
 			LockService locks = locks(context);
@@ -306,7 +306,7 @@ class KeyNamespaceTests extends RedisTestCase {
 			TENANT.set(" ");
 			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
 				.withMessageContaining("namespace of lock 'a' is blank");
-			// Or "acme:eu" with "a" would be "acme" with "eu:a".
+			// With a colon, "acme:eu" and "a" would give the key of "acme" and "eu:a".
 			TENANT.set("acme:eu");
 			assertThatIllegalArgumentException().isThrownBy(() -> locks.acquire("a"))
 				.withMessageContaining("namespace of lock 'a' is 'acme:eu', which has a colon");
@@ -321,7 +321,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Where there is no namespace, calls fail each in its way, and nothing is acquired")
+	@DisplayName("Without a current namespace, each kind of call fails in its way, and nothing is acquired")
 	void missing() {
 		run((context) -> {
 			TENANT.remove();
@@ -340,7 +340,8 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A namespace with a scope and no proxy is that of each call, and outside of its scope nothing is acquired")
+	@DisplayName("A scoped namespace without a proxy is resolved for each call; outside of its scope nothing is "
+			+ "acquired")
 	void ofScope() {
 		TENANT.remove();
 		this.withoutNamespace.withInitializer(
@@ -366,7 +367,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Anything that a namespace throws is a failure of the future or chain that is returned")
+	@DisplayName("Any exception of a namespace is a failure of the returned future or chain")
 	void throwsAnything() {
 		for (Throwable thrown : List.of(new IOException("no tenant"), new AssertionError("no tenant"))) {
 			this.withoutNamespace.withBean(KeyNamespace.class, () -> () -> {
@@ -380,7 +381,7 @@ class KeyNamespaceTests extends RedisTestCase {
 		}
 	}
 
-	/** As Kotlin does, which has no checked exceptions. */
+	/** Throws without a declaration, as Kotlin, which has no checked exceptions. */
 	@SuppressWarnings("unchecked")
 	private static <E extends Throwable> E asUnchecked(Throwable thrown) throws E {
 		throw (E) thrown;

@@ -47,7 +47,8 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease that is held for longer than the threshold is warned of, with the place of its acquire, and its late end told")
+	@DisplayName("A lease held for longer than the threshold gives a warning with the place of its acquire, and a line "
+			+ "at its end")
 	void leaked(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
 			LockService locks = context.getBean(LockService.class);
@@ -77,7 +78,7 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The place of the lock around a chain is where it is subscribed to, whichever library it is of")
+	@DisplayName("The place of the lock around a chain is its subscription, with any reactive library")
 	void subscribed(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
 			context.getBean(Shop.class)
@@ -88,7 +89,7 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease whose caller has gone while its method goes on is named, whether that was before the threshold or after it")
+	@DisplayName("A lease whose caller has gone during its method is named, before and after the threshold")
 	void callerGone(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
 			CompletableFuture<String> work = new CompletableFuture<>();
@@ -119,7 +120,7 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease is not named for a caller of nested code that has gone")
+	@DisplayName("A lease is not named for the gone caller of a nested call")
 	void nestedCallerGone(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
 			LockService locks = context.getBean(LockService.class);
@@ -141,12 +142,12 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("One that was released before is not")
+	@DisplayName("A lease that is released before the threshold gives no warning")
 	void released(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
 			LockService locks = context.getBean(LockService.class);
 			locks.acquire("released").close();
-			// Granted later, and so warned of later.
+			// This later grant would give the later warning.
 			Lease lease = leak(locks);
 			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
 			lease.close();
@@ -155,7 +156,7 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Without a threshold, nothing is looked at")
+	@DisplayName("Without a threshold there is no detector")
 	void off() {
 		try (ConfigurableApplicationContext context = start()) {
 			assertThat(context.getBeanProvider(LeakDetector.class).stream()).isEmpty();

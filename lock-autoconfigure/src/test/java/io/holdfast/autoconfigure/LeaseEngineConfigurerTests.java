@@ -21,12 +21,12 @@ import org.springframework.context.annotation.Configuration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The connection of engines and services with their application.
+ * Namespace and observers in engines and services.
  */
 class LeaseEngineConfigurerTests {
 
 	@Test
-	@DisplayName("A service that a post-processor of the application needs has the namespace and observers of any other")
+	@DisplayName("A service that a post-processor of the application needs has the usual namespace and observers")
 	void neededByPostProcessor() {
 		new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
 			.withPropertyValues("holdfast.backend=memory")
@@ -36,7 +36,7 @@ class LeaseEngineConfigurerTests {
 					assertThat(lease.key()).isEqualTo("tenant:a");
 				}
 				assertThat(context.getBean(Observer.class).observed).isEqualTo(1);
-				// Observers may need them: meters do.
+				// Observers may need the services: meters do.
 				assertThat(context.getBean(LocksInPostProcessor.class).processed).contains("observer");
 			});
 	}

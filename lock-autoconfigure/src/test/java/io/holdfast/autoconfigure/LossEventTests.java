@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What an application hears of lost leases.
+ * Events for losses of leases.
  */
 class LossEventTests {
 
@@ -42,7 +42,7 @@ class LossEventTests {
 		.withUserConfiguration(Application.class);
 
 	@Test
-	@DisplayName("A loss under an annotated method is told with the key, its name, how long it was held, and why")
+	@DisplayName("A loss under an annotated method has an event with key, name, time held and cause")
 	void annotated() {
 		this.runner.run((context) -> {
 			Application application = context.getBean(Application.class);
@@ -57,7 +57,7 @@ class LossEventTests {
 	}
 
 	@Test
-	@DisplayName("Losses of every engine of the context are told, and those at its end do no harm")
+	@DisplayName("Losses of every engine of the context have events, and losses at its end do no harm")
 	void everyEngine() {
 		this.runner.withUserConfiguration(AnotherEngine.class).run((context) -> {
 			LockService others = context.getBean("otherLocks", LockService.class);
@@ -75,7 +75,7 @@ class LossEventTests {
 	}
 
 	@Test
-	@DisplayName("What a listener throws is logged, whatever it is")
+	@DisplayName("Any exception of a listener is logged")
 	@ExtendWith(OutputCaptureExtension.class)
 	void failingListener(CapturedOutput output) {
 		this.runner.withUserConfiguration(FailingListener.class).run((context) -> {

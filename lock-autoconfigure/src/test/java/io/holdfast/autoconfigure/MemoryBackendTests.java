@@ -62,7 +62,7 @@ class MemoryBackendTests {
 		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
 		.withPropertyValues("holdfast.backend=memory");
 
-	/** On a thread of its own: a stranger to what the test's thread holds. */
+	/** On a new thread, whose code holds nothing. */
 	private static <T> T onAnotherThread(Supplier<T> call) {
 		return begin(call).orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join();
 	}
@@ -72,7 +72,7 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("Locks exclude, are nested in their thread, and pass on to those who wait")
+	@DisplayName("Locks exclude, are nested in their thread, and pass on to the next waiter")
 	void locks() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -119,7 +119,7 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("Spring Data Redis is not needed: here it is not on the class path of the JVM, nor is a driver")
+	@DisplayName("Spring Data Redis is not needed: the JVM runs without it and without a driver")
 	void withoutRedisOnTheClassPath() {
 		List<String> redis = List.of("spring-data-redis", "spring-boot-data-redis", "lettuce", "jedis");
 		try (ChildJvm child = ChildJvm.startWithout(redis, Application.class)) {
@@ -141,7 +141,7 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("A Redis that is configured is not connected to, and needs not answer")
+	@DisplayName("A configured Redis is not used, and need not answer")
 	void leavesRedisAlone() throws IOException {
 		try (ServerSocket silent = new ServerSocket(0)) {
 			this.runner.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
@@ -160,7 +160,7 @@ class MemoryBackendTests {
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("One line at the start says that other JVMs are not excluded")
+	@DisplayName("A line at the start says that other JVMs are not excluded")
 	void saysSo(CapturedOutput output) {
 		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
 			assertThat(context.getBeanNamesForType(LeaseEngine.class)).hasSize(2);
@@ -171,7 +171,7 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("Each context has memory of its own, and its children have it too")
+	@DisplayName("Each context has its own memory, which its children share")
 	void contextsDoNotShare() {
 		this.runner.run((context) -> {
 			LockLease lease = context.getBean(LockService.class).acquire("shop");
@@ -188,7 +188,7 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("Contexts with the same MemoryLeases exclude each other, and one that stops lets the other go on")
+	@DisplayName("Contexts with the same MemoryLeases exclude each other, and the end of one does not affect the other")
 	void contextsThatShare() {
 		MemoryLeases shared = new MemoryLeases(System::nanoTime);
 		ApplicationContextRunner sharing = this.runner.withBean(MemoryLeases.class, () -> shared);
@@ -209,7 +209,7 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("An application's own engine comes before it")
+	@DisplayName("An application's own engine takes precedence")
 	void ownEngine() {
 		this.runner.withUserConfiguration(OwnEngine.class).run((context) -> {
 			assertThat(context.getBeanNamesForType(LeaseEngine.class)).containsExactly("own");
@@ -219,7 +219,7 @@ class MemoryBackendTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "memory", "MEMORY", "Memory" })
-	@DisplayName("The property is not particular about its case")
+	@DisplayName("The value of the property may have any case")
 	void anyCase(String value) {
 		this.runner.withPropertyValues("holdfast.backend=" + value)
 			.run((context) -> assertThat(context).hasSingleBean(MemoryLeases.class));

@@ -43,7 +43,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Locks and permits beside Spring Security, Hibernate Validator and transactions, with
- * nothing set.
+ * default settings.
  */
 class MethodSecurityTests {
 
@@ -65,7 +65,7 @@ class MethodSecurityTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A caller without the role gets AccessDenied while the lock is busy, and has not asked for it")
+	@DisplayName("A caller without the role gets AccessDenied while the lock is busy, and does not request the lock")
 	void deniedBeforeTheLock(Kind kind) {
 		signIn("USER");
 		this.runner.run((context) -> whileBusy(context, () -> {
@@ -89,14 +89,14 @@ class MethodSecurityTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("Invalid arguments are refused while the lock is busy, and by validation rather than for the key")
+	@DisplayName("Invalid arguments are refused while the lock is busy, by validation and not for the key")
 	void invalidBeforeTheLock(Kind kind) {
 		signIn("ADMIN");
 		this.runner.run((context) -> whileBusy(context, () -> {
 			for (String id : new String[] { " ", null }) {
 				assertThatExceptionOfType(ConstraintViolationException.class)
 					.isThrownBy(() -> kind.call(context.getBean(Accounts.class), id))
-					// Its message is in the language of the machine.
+					// The message is in the language of the machine.
 					.satisfies((ex) -> assertThat(ex.getConstraintViolations()).singleElement()
 						.extracting((violation) -> violation.getPropertyPath() + violation.getMessageTemplate())
 						.asString()
@@ -107,7 +107,7 @@ class MethodSecurityTests {
 	}
 
 	@Test
-	@DisplayName("Authorization comes before validation, and what is checked of a result comes after the commit")
+	@DisplayName("Authorization comes before validation, and checks of the result come after the commit")
 	void securityBeforeValidation() {
 		this.runner.run((context) -> {
 			signIn("USER");
@@ -124,7 +124,7 @@ class MethodSecurityTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 150, 700 })
-	@DisplayName("The order can be set: before @PreAuthorize (200), which is then inside of the lock, or after it")
+	@DisplayName("The order can be set: outside of @PreAuthorize (200) or inside")
 	void orderBesideSecurity(int order) {
 		signIn("USER");
 		this.runner.withPropertyValues("holdfast.aop.order=" + order).run((context) -> whileBusy(context, () -> {
@@ -138,7 +138,7 @@ class MethodSecurityTests {
 		}));
 	}
 
-	/** Another caller has the lock. */
+	/** Hold the lock as another caller. */
 	private static void whileBusy(ApplicationContext context, Runnable action) {
 		LockLease other = CompletableFuture
 			.supplyAsync(() -> context.getBean(LockService.class).acquire(LockRequest.of("account")))

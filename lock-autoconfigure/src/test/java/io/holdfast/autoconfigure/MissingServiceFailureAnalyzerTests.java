@@ -24,8 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
- * What an application is told that does not start because it asks for a service that is
- * not there.
+ * Messages for an application that does not start because a service is missing.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class MissingServiceFailureAnalyzerTests {
@@ -42,7 +41,7 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("Without Redis it is told of Redis and of the memory backend")
+	@DisplayName("Without Redis the message names Redis and the memory backend")
 	void withoutRedis() {
 		failToStart(NeedsLocks.class);
 		assertThat(this.output)
@@ -52,7 +51,7 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("In a slice without Holdfast it is told of that, and not of Redis")
+	@DisplayName("In a slice without Holdfast the message names the slice, and not Redis")
 	void slice() {
 		failToStart(Slice.class);
 		assertThat(this.output)
@@ -62,7 +61,7 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("A reactive service is missed in the same way")
+	@DisplayName("A missing reactive service has the same message")
 	void reactiveInSlice() {
 		failToStart(ReactiveSlice.class);
 		assertThat(this.output).containsSubsequence(ReactiveLockService.class.getName(), "Action:",
@@ -70,7 +69,7 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("With annotated methods alone it is told the same, at its start")
+	@DisplayName("Annotated methods alone have the same message, at the start")
 	void annotated() {
 		failToStart(Annotated.class);
 		assertThat(this.output).containsSubsequence("required a bean of type", LockService.class.getName(), "Action:",
@@ -78,7 +77,7 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("With several Redis of which none is the primary one it is told so, too")
+	@DisplayName("With several Redis and no primary one the message says so")
 	void severalRedis() {
 		failToStart(SeveralRedis.class);
 		assertThat(this.output).contains(SemaphoreService.class.getName())
@@ -86,7 +85,7 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("If Holdfast is switched off it is told of that property")
+	@DisplayName("If Holdfast is switched off the message names the property")
 	void switchedOff() {
 		failToStart(NeedsLocks.class, "--holdfast.enabled=false");
 		assertThat(this.output).containsSubsequence(LockService.class.getName(), "holdfast.enabled is false", "Action:",
@@ -94,14 +93,14 @@ class MissingServiceFailureAnalyzerTests {
 	}
 
 	@Test
-	@DisplayName("The factory of further engines is missed in the same way if Holdfast is switched off")
+	@DisplayName("If Holdfast is switched off the message for a missing engine factory names the property, too")
 	void factoryWhenSwitchedOff() {
 		failToStart(NeedsFactory.class, "--holdfast.enabled=false");
 		assertThat(this.output).containsSubsequence(LeaseEngineFactory.class.getName(), "holdfast.enabled is false");
 	}
 
 	@Test
-	@DisplayName("A service that is there under another name is left to Spring Boot to explain")
+	@DisplayName("A service under another name is left to Spring Boot to explain")
 	void wrongName() {
 		failToStart(NeedsNamedLocks.class, "--holdfast.backend=memory");
 		assertThat(this.output).contains("ordersLocks")

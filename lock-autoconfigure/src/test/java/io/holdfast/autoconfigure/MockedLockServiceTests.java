@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.BDDMockito.given;
 
 /**
- * An application's own tests put mocks in the place of the services. Redis is not needed.
+ * Mocks in the place of the services, without Redis.
  */
 @SpringBootTest
 class MockedLockServiceTests {
@@ -44,7 +44,7 @@ class MockedLockServiceTests {
 	private Shop shop;
 
 	@Test
-	@DisplayName("A mock replaces the lock service, and annotated methods ask it")
+	@DisplayName("A mock replaces the lock service, and annotated methods use it")
 	void mockReplacesTheService() {
 		LockLease lease = Mockito.mock();
 		given(this.locks.acquire(ArgumentMatchers.any(LockRequest.class))).willReturn(lease);
@@ -62,7 +62,7 @@ class MockedLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A mock's lease is enough for methods with later results and for chains, also without a future of its release")
+	@DisplayName("A mock's lease is enough for methods with futures and chains, also without a future of its release")
 	void laterResults() {
 		LockLease lease = Mockito.mock();
 		given(this.locks.acquireAsync(ArgumentMatchers.any())).willReturn(CompletableFuture.completedFuture(lease));

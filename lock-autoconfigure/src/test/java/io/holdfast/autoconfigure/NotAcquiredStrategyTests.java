@@ -58,7 +58,10 @@ class NotAcquiredStrategyTests {
 		whileBusy(this.runner.withBean(NotAcquiredStrategy.class, () -> strategy), calls);
 	}
 
-	/** Calls while another owner has the lock of the shop, and then while it is free. */
+	/**
+	 * Make calls while another owner has the lock of the shop, and then while the lock is
+	 * free.
+	 */
 	private static void whileBusy(ApplicationContextRunner runner, Consumer<Shop> calls) {
 		runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -73,7 +76,7 @@ class NotAcquiredStrategyTests {
 		});
 	}
 
-	/** With a strategy that is made in a request, for each one anew. */
+	/** Run with a request-scoped strategy. */
 	private ApplicationContextRunner withStrategyOfRequest() {
 		return this.runner
 			.withInitializer((context) -> context.getBeanFactory()
@@ -93,7 +96,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("What the strategy throws, the caller gets, in each kind of method")
+	@DisplayName("The caller gets an exception of the strategy, in each kind of method")
 	void exceptions() {
 		whileBusy((method, ex) -> {
 			assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT);
@@ -111,7 +114,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("Its results take the place of the method's")
+	@DisplayName("The strategy's results replace the method's")
 	void results() {
 		whileBusy(NotAcquiredStrategyTests::busy, (shop) -> {
 			assertThat(shop.text()).isEqualTo("busy");
@@ -132,7 +135,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("Methods with a fallback, or that are skipped, do not ask it")
+	@DisplayName("Methods with a fallback, and skipped methods, do not use the strategy")
 	void ownWayOut() {
 		whileBusy(NotAcquiredStrategyTests::busy, (shop) -> {
 			assertThat(shop.withFallback()).isEqualTo("fallback");
@@ -141,7 +144,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("It is not asked for a thread that would block itself")
+	@DisplayName("A self-blocked thread does not use the strategy")
 	void selfBlocked() {
 		this.runner.withBean(NotAcquiredStrategy.class, () -> NotAcquiredStrategyTests::busy).run((context) -> {
 			Shop shop = context.getBean(Shop.class);
@@ -151,7 +154,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("A result that the method cannot have is refused, naming strategy, result and method")
+	@DisplayName("A result of the wrong type is refused, with strategy, result and method")
 	void wrongResults() {
 		whileBusy((method, ex) -> method.getReturnType() == String.class ? 1 : null, (shop) -> {
 			assertThatIllegalStateException().isThrownBy(shop::text)
@@ -166,7 +169,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("A strategy with a scope and no proxy is that of each call, in each kind of method")
+	@DisplayName("A scoped strategy without a proxy is resolved for each call, in each kind of method")
 	void ofScope() {
 		whileBusy(withStrategyOfRequest(), (shop) -> {
 			for (String request : List.of("first", "second")) {
@@ -185,7 +188,7 @@ class NotAcquiredStrategyTests {
 	}
 
 	@Test
-	@DisplayName("Outside of the strategy's scope callers get the exception, and that there is no strategy with it")
+	@DisplayName("Outside of the strategy's scope callers get the exception, which mentions the missing strategy")
 	void outsideOfScope() {
 		whileBusy(withStrategyOfRequest(), (shop) -> {
 			for (ThrowingCallable call : List.<ThrowingCallable>of(shop::text, () -> shop.chain().block(), () -> {

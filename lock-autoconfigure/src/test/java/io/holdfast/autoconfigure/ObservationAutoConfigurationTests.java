@@ -41,7 +41,7 @@ import org.springframework.context.annotation.Import;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What an application observes of its locks by having Micrometer.
+ * Observation of an application's locks with Micrometer.
  */
 class ObservationAutoConfigurationTests {
 
@@ -75,7 +75,7 @@ class ObservationAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("Without Micrometer, and without registries, locks work as ever")
+	@DisplayName("Without Micrometer, or without registries, locks work")
 	void withoutMicrometer() {
 		this.plain.withClassLoader(new FilteredClassLoader("io.micrometer"))
 			.run((context) -> use(context.getBean(LockService.class)));
@@ -86,7 +86,7 @@ class ObservationAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("Without the part of Micrometer that has meters, there are observations")
+	@DisplayName("Without Micrometer's meters, there are observations")
 	void withoutMeters() {
 		this.plain.withBean(ObservationRegistry.class, ObservationRegistry::create)
 			.withClassLoader(new FilteredClassLoader("io.micrometer.core"))
@@ -97,14 +97,14 @@ class ObservationAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("Without locks there is nothing to observe")
+	@DisplayName("Without locks there are no meters")
 	void withoutEngine() {
 		this.runner.withPropertyValues("holdfast.enabled=false")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(EngineObserver.class));
 	}
 
 	@Test
-	@DisplayName("All engines are observed, by the application's observers too, and each of them is told once")
+	@DisplayName("All engines are observed, by the application's observers too, and each observer is called once")
 	void severalEngines() {
 		this.runner.withUserConfiguration(Second.class, Own.class).run((context) -> {
 			use(context.getBean(LockService.class));
@@ -117,7 +117,7 @@ class ObservationAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("In a hierarchy of contexts, what both know is counted once")
+	@DisplayName("In a hierarchy of contexts, each request is counted once")
 	void child() {
 		this.runner.withUserConfiguration(Own.class).run((parent) -> {
 			use(parent.getBean(LockService.class));
@@ -131,7 +131,7 @@ class ObservationAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("An application's convention and its own meters come before those of Holdfast")
+	@DisplayName("An application's convention and meters take precedence")
 	void own() {
 		this.runner.withUserConfiguration(OwnConvention.class).run((context) -> {
 			use(context.getBean(LockService.class));
@@ -142,14 +142,14 @@ class ObservationAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("Of several conventions for methods the first is taken, as of those for leases")
+	@DisplayName("The first of several conventions is used, for methods and for leases")
 	void severalConventions() {
 		this.runner.withBean("second", MethodObservationConvention.class, DefaultMethodObservationConvention::new)
 			.withBean("first", MethodObservationConvention.class, DefaultMethodObservationConvention::new)
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
-	/** As Boot makes them for an application with Actuator. */
+	/** Registries as in a Spring Boot application with Actuator. */
 	@Configuration(proxyBeanMethods = false)
 	static class Registries {
 

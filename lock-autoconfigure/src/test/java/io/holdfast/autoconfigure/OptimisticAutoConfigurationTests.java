@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The optimistic transactions of an application, and their properties.
+ * Optimistic transactions of an application, and their properties.
  */
 class OptimisticAutoConfigurationTests extends RedisTestCase {
 
@@ -62,7 +62,7 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The defaults are those of the transactions, and all bounds are taken over")
+	@DisplayName("The properties have the defaults of the transactions, and set all bounds")
 	void options() {
 		this.runner.run((context) -> assertThat(context.getBean(HoldfastProperties.class).optimisticOptions())
 			.isEqualTo(Options.defaults()));
@@ -74,7 +74,7 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An application's own come before them; switched off, there are none")
+	@DisplayName("An application's own transactions take precedence; switched off, there are none")
 	void backsOff() {
 		this.runner.withUserConfiguration(Own.class)
 			.run((context) -> assertThat(context).getBean(OptimisticTransactions.class)
@@ -84,7 +84,7 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("They can be advised")
+	@DisplayName("The transactions can be advised")
 	void letsThemBeAdvised() {
 		this.runner.withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class))
 			.withUserConfiguration(Timing.class)
@@ -105,7 +105,7 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Options by hand are checked as well")
+	@DisplayName("Options set in code are checked as well")
 	void checksOptions() {
 		Options defaults = Options.defaults();
 		assertThatException().isThrownBy(() -> defaults.maxAttempts(0))

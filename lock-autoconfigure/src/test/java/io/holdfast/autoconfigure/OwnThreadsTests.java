@@ -50,15 +50,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Threads of Holdfast know nothing of the caller that happens to make them: such as the
- * tenant of the call, and the class loader of its thread.
+ * Isolation of Holdfast's threads from the caller that happens to create them: from its
+ * tenant and its class loader.
  */
 @WithRedis
 class OwnThreadsTests {
 
 	private static final Duration LONG = Duration.ofSeconds(20);
 
-	/** Stacks of threads that made a thread which inherits from them. */
+	/** Stacks of threads that created a thread which inherits from them. */
 	private static final Queue<StackTraceElement[]> heirs = new ConcurrentLinkedQueue<>();
 
 	private static final InheritableThreadLocal<@Nullable String> TENANT = new InheritableThreadLocal<>() {
@@ -109,7 +109,7 @@ class OwnThreadsTests {
 		}
 	}
 
-	/** Call as a tenant, on a thread that has all that a thread can inherit. */
+	/** Call as a tenant, on a thread with every inheritable value. */
 	private <T> T asTenant(String tenant, Callable<T> call) throws Exception {
 		CompletableFuture<T> result = new CompletableFuture<>();
 		Thread thread = new Thread(this.group, () -> {
@@ -136,7 +136,7 @@ class OwnThreadsTests {
 		Set<Thread> own = new HashSet<>(Thread.getAllStackTraces().keySet());
 		own.removeAll(this.before);
 		own.removeIf((thread) -> !thread.getName().startsWith("holdfast-"));
-		// A thread that has just begun is about to set its class loader.
+		// A new thread sets its class loader soon after its start.
 		await().untilAsserted(() -> assertThat(own).isNotEmpty().allSatisfy((thread) -> {
 			assertThat(thread.isDaemon()).isTrue();
 			ThreadGroup actual = thread.getThreadGroup();
@@ -150,7 +150,10 @@ class OwnThreadsTests {
 		assertNoHeirs();
 	}
 
-	/** Threads of the JDK and of the application are not Holdfast's. */
+	/**
+	 * Assert that no thread of Holdfast inherits; threads of the JDK and of the
+	 * application may.
+	 */
 	private static void assertNoHeirs() {
 		assertThat(heirs)
 			.filteredOn((stack) -> Stream.of(stack)
@@ -161,7 +164,7 @@ class OwnThreadsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "memory", "redis" })
-	@DisplayName("Code under a lease sees neither the thread-locals nor the class loader of another caller, or its own")
+	@DisplayName("Code under a lease sees no thread-locals and no class loader of any caller")
 	void bodies(String backend) throws Exception {
 		ConfigurableApplicationContext context = start("holdfast.backend=" + backend);
 		LockService locks = context.getBean(LockService.class);
@@ -192,7 +195,8 @@ class OwnThreadsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "memory", "redis" })
-	@DisplayName("Code that waits for another caller, and listeners of losses, see none of them")
+	@DisplayName("Code that waits for another caller, and listeners of losses, see no thread-locals and no class "
+			+ "loader of a caller")
 	void waitersAndListeners(String backend) throws Exception {
 		ConfigurableApplicationContext context = start("holdfast.backend=" + backend);
 		LockService locks = context.getBean(LockService.class);
@@ -215,9 +219,9 @@ class OwnThreadsTests {
 	}
 
 	@Test
-	@DisplayName("The engine of an application that uses Jedis makes Lettuce's threads in the same way")
+	@DisplayName("The engine of an application with Jedis creates Lettuce's threads in the same way")
 	void jedis() throws Exception {
-		// Pools of other applications in this JVM make threads at any time.
+		// Pools of other applications in this JVM create threads at any time.
 		int lastPool = pool(new DefaultThreadFactory("probe").newThread(() -> {
 		}));
 		ConfigurableApplicationContext context = start("spring.data.redis.client-type=jedis");
@@ -242,7 +246,7 @@ class OwnThreadsTests {
 	}
 
 	@Test
-	@DisplayName("Optimistic transactions connect on threads of their own")
+	@DisplayName("Optimistic transactions connect on threads of Holdfast")
 	void optimisticTransactions() throws Exception {
 		OptimisticTransactions transactions = start().getBean(OptimisticTransactions.class);
 		String key = this.redis.keyPrefix() + "x";
@@ -251,7 +255,7 @@ class OwnThreadsTests {
 	}
 
 	@Test
-	@DisplayName("Two applications with class loaders of their own have threads of their own")
+	@DisplayName("Two applications with different class loaders have separate threads")
 	void twoApplications() throws Exception {
 		LockService first = start("holdfast.backend=memory").getBean(LockService.class);
 		ClassLoader loader = new URLClassLoader(new URL[0], getClass().getClassLoader());
@@ -269,7 +273,7 @@ class OwnThreadsTests {
 		}
 	}
 
-	/** What code finds on its thread. */
+	/** Values that code finds on its thread. */
 	record Body(@Nullable String tenant, @Nullable ClassLoader loader, String thread) {
 
 		static Body here() {

@@ -19,7 +19,7 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.util.ClassUtils;
 
 /**
- * Makes {@code docs/properties.md} from the metadata that the compiler makes from
+ * Generates {@code docs/properties.md} from the compiler's metadata of
  * {@link HoldfastProperties} and the endpoints.
  */
 class PropertiesPageTests {
@@ -49,7 +49,7 @@ class PropertiesPageTests {
 		page.check();
 	}
 
-	/** The properties in their order, by the first two parts of their names. */
+	/** Properties in order, by the first two parts of their names. */
 	private static Map<String, List<Map<String, Object>>> sections() throws IOException {
 		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
 			.getContentAsString(StandardCharsets.UTF_8);
@@ -74,7 +74,7 @@ class PropertiesPageTests {
 	}
 
 	private static Class<?> type(Map<String, Object> property) throws ClassNotFoundException {
-		// Without the type of what a list has.
+		// Without the type of a list's elements.
 		return ClassUtils.forName(((String) property.get("type")).replaceFirst("<.*", ""), null);
 	}
 

@@ -46,21 +46,21 @@ class RateLimitTests {
 	}
 
 	@Test
-	@DisplayName("Two instances that send as fast as they may start no more than the limit in a window, after a pause too")
+	@DisplayName("Two busy instances start no more calls than the limit in a window, also after a pause")
 	void rate() {
 		this.runner.run((one) -> this.runner.run((two) -> {
 			List<Mailer> mailers = List.of(one.getBean(Mailer.class), two.getBean(Mailer.class));
 			sendAndCheck(mailers, 4 * LIMIT);
 			SemaphoreService semaphores = one.getBean(SemaphoreService.class);
 			await("all permits to come back").until(() -> semaphores.status("mail").used() == 0);
-			// What was not used in the pause is not made up for.
+			// Permits unused in the pause are not saved up.
 			sendAndCheck(mailers, 2 * LIMIT);
 		}));
 	}
 
 	/**
-	 * A thread may run late after its permit was granted, but none before. So windows are
-	 * counted from a moment when no permit was in use.
+	 * A thread may run long after the grant of its permit, but never before. So windows
+	 * are counted from a moment when no permit was in use.
 	 */
 	private static void sendAndCheck(List<Mailer> mailers, int calls) {
 		Queue<Long> starts = new ConcurrentLinkedQueue<>();

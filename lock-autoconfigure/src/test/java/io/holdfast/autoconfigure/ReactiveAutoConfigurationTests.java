@@ -27,7 +27,7 @@ import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.BDDMockito.given;
 
 /**
- * The services of an application for its reactive chains.
+ * Reactive services of an application.
  */
 class ReactiveAutoConfigurationTests {
 
@@ -58,7 +58,7 @@ class ReactiveAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("They are faces of the application's own services, if it has such")
+	@DisplayName("Reactive services wrap the application's own services, if present")
 	void ofOwnService() {
 		this.runner.withUserConfiguration(OwnLocks.class).run((context) -> {
 			LockLease lease = Mockito.mock();
@@ -85,7 +85,7 @@ class ReactiveAutoConfigurationTests {
 	}
 
 	@Test
-	@DisplayName("An application's own come before them")
+	@DisplayName("An application's own reactive services take precedence")
 	void ownReactiveService() {
 		this.runner.withUserConfiguration(OwnReactive.class)
 			.run((context) -> assertThat(context.getBeanNamesForType(ReactiveLockService.class))

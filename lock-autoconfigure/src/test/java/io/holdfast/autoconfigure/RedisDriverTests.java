@@ -29,7 +29,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Applications whose way to Redis is not Lettuce's.
+ * Applications with another driver than Lettuce.
  */
 class RedisDriverTests {
 
@@ -39,7 +39,7 @@ class RedisDriverTests {
 		.withBean(RedisConnectionFactory.class, () -> Mockito.mock(RedisConnectionFactory.class));
 
 	@Test
-	@DisplayName("The cures of a connection factory that does not tell where Redis is: an engine on another one, or memory")
+	@DisplayName("A connection factory of unknown address has cures: an engine on another factory, or memory")
 	void cure() {
 		this.runner.withUserConfiguration(Cure.class)
 			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(LockService.class));
@@ -48,7 +48,7 @@ class RedisDriverTests {
 	}
 
 	@Test
-	@DisplayName("The cure for optimistic transactions: a factory of their own")
+	@DisplayName("Optimistic transactions have a cure: their own factory")
 	void optimistic() {
 		ApplicationContextRunner memory = this.runner.withPropertyValues("holdfast.backend=memory")
 			.withUserConfiguration(Shop.class);
@@ -57,7 +57,7 @@ class RedisDriverTests {
 	}
 
 	@Test
-	@DisplayName("Without Lettuce on the class path the start fails, and says what to add")
+	@DisplayName("Without Lettuce on the class path the start fails, and the message names the dependency")
 	void withoutLettuce() {
 		try (ChildJvm child = ChildJvm.startWithout(List.of("lettuce"), JedisApplication.class)) {
 			child.awaitLine("told: Lettuce is missing", ChildProcess.PATIENCE);

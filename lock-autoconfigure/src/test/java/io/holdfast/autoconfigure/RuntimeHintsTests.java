@@ -52,8 +52,7 @@ import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What a native image of an application is told of its annotated methods, and of Holdfast
- * itself.
+ * Runtime hints of a native image for annotated methods and for Holdfast itself.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class RuntimeHintsTests {
@@ -92,7 +91,7 @@ class RuntimeHintsTests {
 	}
 
 	@Test
-	@DisplayName("Every script is there")
+	@DisplayName("Every script has a hint")
 	void scripts() throws IOException {
 		Resource[] scripts = new PathMatchingResourcePatternResolver()
 			.getResources("classpath*:/io/holdfast/redis/*.lua");
@@ -103,7 +102,7 @@ class RuntimeHintsTests {
 	}
 
 	@Test
-	@DisplayName("The annotations and the types of their attributes are there")
+	@DisplayName("The annotations and the types of their attributes have hints")
 	void annotations() {
 		for (Class<?> annotation : List.of(DistributedLock.class, Semaphore.class)) {
 			for (Method attribute : annotation.getDeclaredMethods()) {
@@ -122,19 +121,19 @@ class RuntimeHintsTests {
 			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
 			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
 			"kotlinx.coroutines.reactor.MonoKt" })
-	@DisplayName("What Holdfast looks for by its name is found")
+	@DisplayName("Classes that Holdfast finds by name have hints")
 	void optional(String type) {
 		assertThat(has(REFLECTION.onType(TypeReference.of(type)))).isTrue();
 	}
 
 	@Test
-	@DisplayName("The class of a Quartz job may be asked for")
+	@DisplayName("The getter of a Quartz job's class has a hint")
 	void quartz() {
 		assertThat(has(REFLECTION.onMethodInvocation(JobDetail.class, "getJobClass"))).isTrue();
 	}
 
 	@Test
-	@DisplayName("Annotated methods, and their fallbacks, may be called")
+	@DisplayName("Annotated methods and their fallbacks have hints")
 	void methods() throws NoSuchMethodException {
 		List<String> annotated = Arrays.stream(Shop.class.getDeclaredMethods())
 			.filter((method) -> method.isAnnotationPresent(DistributedLock.class))
@@ -148,7 +147,7 @@ class RuntimeHintsTests {
 	}
 
 	@Test
-	@DisplayName("Those of an interface that a factory implements, too")
+	@DisplayName("Annotated methods of an interface that a factory implements have hints")
 	void factory() {
 		assertThat(has(REFLECTION.onMethodInvocation(Repository.class, "find"))).isTrue();
 		assertThat(has(REFLECTION.onMethodInvocation(Query.class, "text"))).isTrue();
@@ -159,9 +158,9 @@ class RuntimeHintsTests {
 				Arguments.of("component of a record, nested", Customer.class, "name"),
 				Arguments.of("method call", Customer.class, "code"),
 				Arguments.of("static method", Formats.class, "shorten"), Arguments.of("bean", Tenants.class, "current"),
-				Arguments.of("what a bean gave", Tenant.class, "id"),
+				Arguments.of("property of a bean's result", Tenant.class, "id"),
 				Arguments.of("projection over a collection", Line.class, "sku"),
-				Arguments.of("method on what was projected", Sku.class, "number"),
+				Arguments.of("method in a projection", Sku.class, "number"),
 				Arguments.of("selection", Line.class, "count"), Arguments.of("index in a list", Line.class, "first"),
 				Arguments.of("index in a map", Line.class, "mapped"),
 				Arguments.of("index in an array", Line.class, "inArray"),
@@ -175,13 +174,13 @@ class RuntimeHintsTests {
 
 	@ParameterizedTest(name = "{0}")
 	@MethodSource("expressions")
-	@DisplayName("What an expression reads may be called")
-	void read(String what, Class<?> type, String method) {
-		assertThat(has(REFLECTION.onMethodInvocation(type, method))).as(what).isTrue();
+	@DisplayName("Methods in an expression have hints")
+	void read(String use, Class<?> type, String method) {
+		assertThat(has(REFLECTION.onMethodInvocation(type, method))).as(use).isTrue();
 	}
 
 	@Test
-	@DisplayName("Fields, types and constructors that an expression names are there")
+	@DisplayName("Fields, types and constructors in an expression have hints")
 	void others() throws NoSuchMethodException {
 		assertThat(has(REFLECTION.onFieldAccess(Line.class, "open"))).isTrue();
 		assertThat(has(REFLECTION.onFieldAccess(Formats.class, "PREFIX"))).isTrue();
@@ -192,27 +191,27 @@ class RuntimeHintsTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { ULong.class, UInt.class })
-	@DisplayName("What a value class of Kotlin holds may be read, also in a list")
+	@DisplayName("The content of a Kotlin value class has a hint, also in a list")
 	void valueClasses(Class<?> type) throws NoSuchMethodException {
 		assertThat(has(REFLECTION.onMethodInvocation(type.getMethod("unbox-impl")))).isTrue();
 	}
 
 	@Test
-	@DisplayName("What no expression reads is left out")
+	@DisplayName("Members outside of expressions have no hints")
 	void nothingElse() {
 		assertThat(has(REFLECTION.onMethodInvocation(Order.class, "getSecret"))).isFalse();
 		assertThat(has(REFLECTION.onMethodInvocation(Line.class, "unread"))).isFalse();
 	}
 
 	@Test
-	@DisplayName("An expression that only the run can complete is told, and does not end the build")
+	@DisplayName("An expression with a placeholder of the run is logged, and does not stop the build")
 	void incomplete() {
 		assertThat(output)
 			.containsOnlyOnce("Shop.incomplete(Order): the expression ${only.at.run.time} cannot be parsed");
 	}
 
 	@Test
-	@DisplayName("The proxies are made ahead of time, for which Holdfast needs neither Redis nor an engine")
+	@DisplayName("Proxies are generated ahead of time, with neither Redis nor an engine")
 	void proxies() {
 		Map<String, ?> classes = files.getGeneratedFiles(org.springframework.aot.generate.GeneratedFiles.Kind.CLASS);
 		assertThat(classes.keySet()).anyMatch((name) -> name.contains("RuntimeHintsTests$Shop$$SpringCGLIB$$0"));
@@ -403,7 +402,7 @@ class RuntimeHintsTests {
 
 	}
 
-	/** As those of Spring Data. */
+	/** Repository, as in Spring Data. */
 	interface Repository {
 
 		@DistributedLock(key = "#query.text")

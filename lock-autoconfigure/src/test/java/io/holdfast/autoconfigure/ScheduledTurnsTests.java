@@ -32,7 +32,7 @@ import org.springframework.scheduling.annotation.Schedules;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The warning of scheduled methods that each instance runs in its turn.
+ * Warning of scheduled methods that each instance runs in its turn.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ScheduledTurnsTests {
@@ -54,7 +54,7 @@ class ScheduledTurnsTests {
 	}
 
 	@Test
-	@DisplayName("One warning names all scheduled methods that wait and have no minHold, and the line to write")
+	@DisplayName("One warning names all scheduled methods with a wait and without minHold, and the property to set")
 	void warned(CapturedOutput output) {
 		start(this.runner.withBean(Jobs.class).withBean("again", Jobs.class).withBean(LockedJobs.class));
 		assertThat(warnings(output)).hasSize(1);
@@ -73,14 +73,14 @@ class ScheduledTurnsTests {
 	}
 
 	@Test
-	@DisplayName("The line to write is accepted, and ends the warning")
+	@DisplayName("The property of the warning is accepted, and ends the warning")
 	void cured(CapturedOutput output) {
 		start(this.runner.withBean(GoodJobs.class));
 		assertThat(warnings(output)).isEmpty();
 	}
 
 	@Test
-	@DisplayName("Nothing is warned of if only an overridden method is scheduled: Spring schedules neither")
+	@DisplayName("There is no warning if only an overridden method is scheduled: Spring does not schedule either")
 	void overridden(CapturedOutput output) {
 		start(this.runner.withBean(OverridingJobs.class));
 		assertThat(warnings(output)).isEmpty();
@@ -88,14 +88,14 @@ class ScheduledTurnsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "0", "0s" })
-	@DisplayName("Nothing is warned of if the default is not to wait")
+	@DisplayName("There is no warning if the default is not to wait")
 	void defaultWait(String wait, CapturedOutput output) {
 		start(this.runner.withBean(LockedJobs.class).withPropertyValues("holdfast.lock.wait-time=" + wait));
 		assertThat(warnings(output)).isEmpty();
 	}
 
 	@Test
-	@DisplayName("Nothing is warned of if nothing is scheduled")
+	@DisplayName("There is no warning without scheduled methods")
 	void notScheduled(CapturedOutput output) {
 		start(new ApplicationContextRunner()
 			.withConfiguration(
@@ -106,7 +106,7 @@ class ScheduledTurnsTests {
 	}
 
 	@Test
-	@DisplayName("A bean that is made later is warned of then, once")
+	@DisplayName("A bean that is created later gives its warning then, once")
 	void later(CapturedOutput output) {
 		this.runner.withBean(LockedJobs.class, LockedJobs::new, (definition) -> definition.setScope("prototype"))
 			.run((context) -> {

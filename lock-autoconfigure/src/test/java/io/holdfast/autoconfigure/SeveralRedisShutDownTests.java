@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * How applications with locks and permits in two Redis servers start, stop and shut down.
+ * Start, stop and shutdown of applications with locks and permits in two Redis servers.
  */
 @WithRedis
 class SeveralRedisShutDownTests extends TwoRedisTestCase {
@@ -79,7 +79,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 
 	@ParameterizedTest(name = "lazy: {0}")
 	@ValueSource(booleans = { false, true })
-	@DisplayName("The shut-down waits for work in flight in the other Redis, too: nothing new, and renewed until released")
+	@DisplayName("The shutdown waits for work in the other Redis, too: no new grants, and renewal until the release")
 	void shutsDownInOrder(boolean lazy) {
 		ConfigurableApplicationContext context = start(Orders.class, LONG_SHUT_DOWN,
 				"spring.main.lazy-initialization=" + lazy);
@@ -99,7 +99,8 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("What is not released in time is released in both Redis, and all engines are closed with the context")
+	@DisplayName("Leases still held at the end of the phase are released in both Redis, and the context closes all "
+			+ "engines")
 	void releasesTheRest() {
 		ConfigurableApplicationContext context = start(Orders.class);
 		LockRequest request = LockRequest.of("a").leaseTime(Duration.ofMinutes(10));
@@ -116,7 +117,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A start that fails leaves nothing locked in either Redis")
+	@DisplayName("A failed start leaves nothing locked in either Redis")
 	void startThatFails() {
 		assertThatException().isThrownBy(() -> start(FailingStart.class)).withMessageContaining("no start");
 		assertThat(isLocked(this.first, "start")).isFalse();
@@ -124,7 +125,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A context that was stopped and is started again locks in both Redis")
+	@DisplayName("A context that is stopped and started again locks in both Redis")
 	void stopsAndStarts() {
 		ConfigurableApplicationContext context = start(Orders.class);
 		context.stop();
@@ -136,9 +137,10 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Of two connection factories without a primary one each has what is defined on it, which is shut down in order")
+	@DisplayName("Without a primary connection factory, an engine can be defined on each, and the engines are shut "
+			+ "down in order")
 	void noPrimaryConnection() {
-		// Some of Spring Boot's own want a primary one.
+		// Some beans of Spring Boot need a primary factory.
 		ConfigurableApplicationContext context = start(NoPrimaryConnection.class, LONG_SHUT_DOWN,
 				"spring.autoconfigure.exclude=" + DataRedisReactiveAutoConfiguration.class.getName(),
 				"spring.data.redis.repositories.enabled=false");
@@ -149,7 +151,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An engine that is a candidate takes the place of the default one, and is shut down in order")
+	@DisplayName("An engine that is a candidate replaces the default engine, and is shut down in order")
 	void replacesTheDefault() {
 		ConfigurableApplicationContext context = start(OwnEngine.class, LONG_SHUT_DOWN);
 		assertThat(context.getBeanNamesForType(LeaseEngine.class)).containsExactlyInAnyOrder("own", "ordersEngine");
@@ -161,7 +163,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A child context shuts its own engines down, in order, and leaves those of its parent alone")
+	@DisplayName("A child context shuts down its own engines, in order, and leaves its parent's engines running")
 	void childContext() {
 		ConfigurableApplicationContext parent = start(TestApplication.class, LONG_SHUT_DOWN);
 		ConfigurableApplicationContext child = new SpringApplicationBuilder(Orders.class).parent(parent)

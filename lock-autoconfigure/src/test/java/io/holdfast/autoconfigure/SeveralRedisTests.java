@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * In which of two Redis servers the locks and permits of an application are.
+ * Servers of the locks and permits of an application with two Redis.
  */
 @WithRedis
 class SeveralRedisTests extends TwoRedisTestCase {
@@ -45,7 +45,7 @@ class SeveralRedisTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The default services are there as ever, and the others beside them: a key can be locked in both Redis at once")
+	@DisplayName("The default services exist beside the others: a key can be locked in both Redis at once")
 	void besideTheDefault() {
 		ConfigurableApplicationContext context = start(Orders.class);
 		assertThat(context.getBeanNamesForType(RedisConnectionFactory.class))
@@ -72,7 +72,7 @@ class SeveralRedisTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Annotated methods ask the service that they name, the others the default one")
+	@DisplayName("Annotated methods use the named service, or else the default service")
 	void annotations() {
 		Shop shop = start(Annotated.class).getBean(Shop.class);
 		shop.ship(() -> {
@@ -103,7 +103,7 @@ class SeveralRedisTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Of two connection factories the default services have the primary one")
+	@DisplayName("Of two connection factories the default services use the primary one")
 	void primaryConnection() {
 		ConfigurableApplicationContext context = start(PrimaryConnection.class);
 		locks(context).acquire("a");
@@ -113,7 +113,7 @@ class SeveralRedisTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("In memory the same application runs without either, and a key can be locked in both all the same")
+	@DisplayName("In memory the same application runs without Redis, and a key can be locked in both services")
 	void inMemory() {
 		ConfigurableApplicationContext context = start(Orders.class, "holdfast.backend=memory");
 		LockLease lease = locks(context).acquire("a");

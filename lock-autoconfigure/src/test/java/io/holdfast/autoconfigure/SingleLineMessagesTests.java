@@ -43,12 +43,12 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Messages that quote keys, names, namespaces and users: none of these begins a line.
+ * Messages that quote keys, names, namespaces and users: no quoted text begins a line.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class SingleLineMessagesTests {
 
-	/** Allowed as a key: a separator of lines, and a text that is written backwards. */
+	/** Allowed as a key: a line separator and a right-to-left override. */
 	private static final String KEY = "a\u2028FORGED\u202Eb";
 
 	private static final String SHOWN_KEY = "a\\u2028FORGED\\u202eb";
@@ -94,7 +94,7 @@ class SingleLineMessagesTests {
 
 	@ParameterizedTest
 	@MethodSource("refusals")
-	@DisplayName("What is refused of a request is told in one line")
+	@DisplayName("A refused request has a message of one line")
 	void refusals(Callable<?> request) {
 		assertInOneLine(catchThrowable(request::call));
 	}
@@ -105,7 +105,7 @@ class SingleLineMessagesTests {
 	}
 
 	@Test
-	@DisplayName("What services and leases refuse is told in one line")
+	@DisplayName("A failure of a service or lease has a message of one line")
 	void refusalsOfServices() {
 		try (LockLease lease = this.locks.acquire(KEY);
 				LockLease several = this.locks.acquire(LockRequest.ofAll(List.of(KEY + 1, KEY + 2)))) {
@@ -122,7 +122,7 @@ class SingleLineMessagesTests {
 	}
 
 	@Test
-	@DisplayName("What the log is told of a lease that is held for too long and is lost is one line")
+	@DisplayName("Log lines of a lease that is held for too long and lost are single lines")
 	void lostLease(CapturedOutput output) {
 		String thread = Thread.currentThread().getName();
 		Thread.currentThread().setName("worker\nFORGED");
@@ -146,7 +146,7 @@ class SingleLineMessagesTests {
 	}
 
 	@Test
-	@DisplayName("What operators do is told in one line, with the name of the user")
+	@DisplayName("Log lines of operations are single lines, with the name of the user")
 	void operators(CapturedOutput output) {
 		SecurityContext user = user("anna\nFORGED");
 		LeaseEngine engine = this.context.getBean(LeaseEngine.class);
@@ -205,7 +205,7 @@ class SingleLineMessagesTests {
 		}
 	}
 
-	/** Whose text is not known before. */
+	/** Key whose text is known only at the call. */
 	static class FailingKey {
 
 		public String getId() {

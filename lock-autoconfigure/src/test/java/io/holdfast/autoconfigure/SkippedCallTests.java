@@ -58,8 +58,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The traces of calls that go on without a lease that another instance has: an outcome of
- * their own in the meter, and a line at the level DEBUG.
+ * Traces of skipped calls, whose lease another instance has: a separate outcome in the
+ * meter, and a line at the level DEBUG.
  */
 @WithRedis
 class SkippedCallTests {
@@ -135,7 +135,7 @@ class SkippedCallTests {
 	}
 
 	@Test
-	@DisplayName("A log that stands still keeps one thread of many skipped calls, and gets all lines later")
+	@DisplayName("A blocked log keeps one thread for many skipped calls, and gets all lines later")
 	void slowLog() {
 		CountDownLatch goOn = new CountDownLatch(1);
 		AtomicInteger standing = new AtomicInteger();
@@ -167,7 +167,7 @@ class SkippedCallTests {
 				.toList();
 			assertThat(tries).allSatisfy(
 					(each) -> assertThat(each).succeedsWithin(Duration.ofSeconds(20)).isEqualTo(Optional.empty()));
-			// Lines of calls that come later are behind it.
+			// Lines of later calls wait behind the blocked line.
 			await().until(() -> standing.get() > 0);
 			this.other.getBean(LeaseEngine.class).afterEvents().join();
 			assertThat(standing).hasValue(1);
@@ -206,7 +206,7 @@ class SkippedCallTests {
 	}
 
 	@Test
-	@DisplayName("Tries that do not wait count as skipped, too")
+	@DisplayName("Tries without a wait count as skipped, too")
 	void tries() throws Exception {
 		LockService locks = this.other.getBean(LockService.class);
 		SemaphoreService semaphores = semaphores(this.other);
@@ -228,7 +228,7 @@ class SkippedCallTests {
 	}
 
 	@Test
-	@DisplayName("Calls that throw or fall back, and tries that wait, time out, without a line")
+	@DisplayName("Calls with an exception or a fallback, and tries with a wait, count as timed out, without a line")
 	void timedOut() throws Exception {
 		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(this.jobs::throwing);
 		assertThat(this.jobs.falling()).isEqualTo("instead");
@@ -249,7 +249,7 @@ class SkippedCallTests {
 		assertThat(count(SEMAPHORE, "exceeds_limit")).isOne();
 	}
 
-	/** A call that is skipped. */
+	/** Skipped call. */
 	private record Case(String method, String meter, String key, Call call) {
 
 		/** Return the pattern for the holder of the resource. */

@@ -19,8 +19,7 @@ import org.springframework.context.annotation.Import;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests of a slice of an application, which have only the auto-configuration that they
- * name.
+ * Slice tests, which have only the named auto-configuration.
  */
 class SliceTests {
 

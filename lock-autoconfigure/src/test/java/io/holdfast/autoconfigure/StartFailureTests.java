@@ -40,8 +40,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
- * What an application is told that does not start because of a declaration or a property:
- * a description and an action, no stack trace.
+ * Description and action, without a stack trace, for an application that does not start
+ * because of a declaration or a property.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class StartFailureTests {
@@ -60,14 +60,14 @@ class StartFailureTests {
 		int before = this.output.length();
 		assertThatException()
 			.isThrownBy(() -> application.web(WebApplicationType.NONE).properties("holdfast.backend=memory").run(args));
-		String told = this.output.toString().substring(before);
-		assertThat(told).contains("APPLICATION FAILED TO START", "Description:", "Action:")
+		String message = this.output.toString().substring(before);
+		assertThat(message).contains("APPLICATION FAILED TO START", "Description:", "Action:")
 			.doesNotContain("\tat org.springframework.");
-		return told;
+		return message;
 	}
 
 	@Test
-	@DisplayName("A declaration: class, method, attribute and value, then the cure")
+	@DisplayName("An invalid declaration is named by class, method, attribute and value, with its cure")
 	void declaration() {
 		assertThat(failToStart(Shop.class)).containsSubsequence("Description:",
 				"@DistributedLock on " + Shop.Stock.class.getName() + ".sell(String): key = \"#skuu\"",
@@ -75,7 +75,7 @@ class StartFailureTests {
 	}
 
 	@Test
-	@DisplayName("A declaration that is found invalid only when all beans are there")
+	@DisplayName("A declaration that turns out invalid once all beans exist is named with its cure")
 	void service() {
 		assertThat(failToStart(Limited.class)).containsSubsequence("Description:",
 				"@Semaphore on " + Limited.Geocoder.class.getName() + ".locate(): service = \"missing\"",
@@ -83,7 +83,7 @@ class StartFailureTests {
 	}
 
 	@Test
-	@DisplayName("A declaration without a service where there are several: which ones")
+	@DisplayName("A declaration without a service, among several services, is named with the services")
 	void severalServices() {
 		assertThat(failToStart(TwoServices.class, "--my.lease=30s")).containsSubsequence("Description:",
 				"@DistributedLock on " + Rebuilt.Catalogue.class.getName()
@@ -94,14 +94,14 @@ class StartFailureTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { TwoStrategies.class, TwoNamespaces.class, TwoObservers.class })
-	@DisplayName("Several beans of which the whole application is to have one: which ones")
+	@DisplayName("Several beans of a type with one bean per application are named")
 	void severalBeans(Class<?> application) {
 		assertThat(failToStart(application)).containsSubsequence("Description:", "There are several beans of type ",
 				": [first, second].", "Action:", "Mark one as @Primary.");
 	}
 
 	@Test
-	@DisplayName("A declaration that does not go with the properties")
+	@DisplayName("A declaration in conflict with the properties is named with both cures")
 	void lease() {
 		String[] args = { "--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s" };
 		assertThat(failToStart(Rebuilt.class, args)).containsSubsequence("Description:",
@@ -112,7 +112,7 @@ class StartFailureTests {
 	}
 
 	@Test
-	@DisplayName("A lease time that is too short for the loss margin of the properties, and the other way round")
+	@DisplayName("A lease time and a loss margin in conflict are named, whichever of them is a property")
 	void lossMargin() {
 		assertThat(failToStart(Rebuilt.class, "--holdfast.lock.loss-margin=5s", "--my.lease=14s")).containsSubsequence(
 				"Description:",
@@ -126,7 +126,7 @@ class StartFailureTests {
 	}
 
 	@Test
-	@DisplayName("A connection factory of another library: its class, for whom it is of no use, and the bean to define")
+	@DisplayName("A connection factory of another library is named by class, with its user and the bean to define")
 	void connectionFactory() {
 		String unknown = ForeignConnectionFactory.class.getName() + ", which is neither a LettuceConnectionFactory nor"
 				+ " a JedisConnectionFactory, nor a Spring proxy of one";
@@ -140,7 +140,7 @@ class StartFailureTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "--holdfast.backend=memory", "--holdfast.redis.fail-over-grace=false",
 			"--holdfast.redis.longest-lease=31s", "--my.lease=30s" })
-	@DisplayName("One that does")
+	@DisplayName("A declaration within the bounds of the properties is accepted")
 	void allowedLease(String arg) {
 		List<String> args = new ArrayList<>(
 				List.of("--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s"));
@@ -184,7 +184,7 @@ class StartFailureTests {
 					spring.lifecycle.timeout-per-shutdown-phase | long | 'long' is not a valid duration
 					""",
 			delimiter = '|')
-	@DisplayName("A property: its name, its value, where it is set, and what would be right")
+	@DisplayName("An invalid property is named with value, origin and valid values")
 	void property(String name, String value, String reason) {
 		assertThat(failToStart(Nothing.class, "--" + name + "=" + value)).contains(name, value, reason)
 			.contains("\"" + name + "\" from property source \"commandLineArgs\"");
@@ -192,7 +192,7 @@ class StartFailureTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "HOLDFAST_LOCK_KEEPWARM", "HOLDFAST_LOCK_KEEP_WARM" })
-	@DisplayName("A removed property in the environment of the process, also where Holdfast is off")
+	@DisplayName("A removed property in the environment of the process is named, also if Holdfast is switched off")
 	void removed(String variable) {
 		String name = StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME;
 		StandardEnvironment environment = new StandardEnvironment();

@@ -36,8 +36,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * What an application is told when it starts in a way that leaves methods unguarded, or
- * with a Spring Boot that is too old.
+ * Warnings and failures of a start that leaves methods unguarded, or with an old Spring
+ * Boot.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class StartInitializerTests {
@@ -52,7 +52,7 @@ class StartInitializerTests {
 	}
 
 	@Test
-	@DisplayName("Where the annotations have no effect, one warning names the methods")
+	@DisplayName("Annotations without effect give one warning with the methods")
 	void unguarded(CapturedOutput output) {
 		run(WithoutAop.class);
 		assertThat(output.toString()).containsOnlyOnce(WARNING)
@@ -61,7 +61,7 @@ class StartInitializerTests {
 	}
 
 	@Test
-	@DisplayName("Nothing is said where they have, where nothing is annotated, and where a switch says so")
+	@DisplayName("There is no warning if annotations are in effect, absent or switched off")
 	void quiet(CapturedOutput output) {
 		run(Guarded.class);
 		run(Unannotated.class);
@@ -71,7 +71,7 @@ class StartInitializerTests {
 	}
 
 	@Test
-	@DisplayName("An annotated bean that a post-processor needs too early keeps the application from starting")
+	@DisplayName("An annotated bean that a post-processor needs too early stops the start")
 	void early() {
 		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> run(Early.class))
 			.havingRootCause()
@@ -82,7 +82,7 @@ class StartInitializerTests {
 	}
 
 	@Test
-	@DisplayName("One that a post-processor asks for later, or that a post-processor without order needs, is guarded")
+	@DisplayName("An annotated bean that a post-processor needs late enough is guarded")
 	void lateEnough() {
 		for (Class<?> application : List.of(Provided.class, Unordered.class)) {
 			try (ConfigurableApplicationContext context = new SpringApplicationBuilder(application)
@@ -95,14 +95,14 @@ class StartInitializerTests {
 	}
 
 	@Test
-	@DisplayName("A type's annotation counts, too")
+	@DisplayName("A type's annotation gives the warning, too")
 	void type(CapturedOutput output) {
 		run(WithoutHoldfast.class);
 		assertThat(output.toString()).containsOnlyOnce(WARNING).contains(Stock.class.getName() + ".count");
 	}
 
 	@Test
-	@DisplayName("A bean whose class cannot be loaded keeps others from being found no more than the application from starting")
+	@DisplayName("A bean whose class cannot be loaded neither hides other beans nor stops the start")
 	void broken(CapturedOutput output) {
 		RootBeanDefinition broken = new RootBeanDefinition();
 		broken.setBeanClassName("com.example.NotThere");
@@ -118,7 +118,7 @@ class StartInitializerTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "3.5.7", "2.7.18", "3.0.0-M1" })
-	@DisplayName("An old Spring Boot is refused with the version that is needed")
+	@DisplayName("An old Spring Boot is refused, with the required version")
 	void old(String version) {
 		assertThatIllegalStateException().isThrownBy(() -> StartInitializer.checkSpringBoot(version))
 			.withMessageContaining("Holdfast needs Spring Boot 4, and this application has Spring Boot " + version);
@@ -127,7 +127,7 @@ class StartInitializerTests {
 	@ParameterizedTest
 	@NullSource
 	@ValueSource(strings = { "4.0.0", "4.1.1", "5.0.0-M1", "10.0.0", "unknown" })
-	@DisplayName("Others are not")
+	@DisplayName("A recent Spring Boot is accepted")
 	void recent(@Nullable String version) {
 		assertThatCode(() -> StartInitializer.checkSpringBoot(version)).doesNotThrowAnyException();
 	}

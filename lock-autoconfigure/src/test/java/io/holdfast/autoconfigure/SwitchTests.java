@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * That no application runs without locks unnoticed.
+ * Switches, by which no application runs without locks unnoticed.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class SwitchTests {
@@ -35,7 +35,7 @@ class SwitchTests {
 		.withPropertyValues("holdfast.backend=memory");
 
 	@Test
-	@DisplayName("Switched off, Holdfast warns of it once, also if beans are created late")
+	@DisplayName("If Holdfast is switched off, one warning says so, also with lazy beans")
 	void off(CapturedOutput output) {
 		this.runner.withPropertyValues("holdfast.enabled=false", "spring.main.lazy-initialization=true")
 			.run((context) -> assertThat(context).hasNotFailed());
@@ -43,7 +43,7 @@ class SwitchTests {
 	}
 
 	@Test
-	@DisplayName("With the annotations switched off alone, it warns of that")
+	@DisplayName("If only the annotations are switched off, a warning says so")
 	void annotationsOff(CapturedOutput output) {
 		this.runner.withPropertyValues("holdfast.aop.enabled=false")
 			.run((context) -> assertThat(context).hasSingleBean(LockService.class));
@@ -52,7 +52,7 @@ class SwitchTests {
 	}
 
 	@Test
-	@DisplayName("What was decided when the application was built cannot be changed for a run")
+	@DisplayName("Switches of an application built ahead of time cannot be changed at run time")
 	void aheadOfTime(CapturedOutput output) {
 		System.setProperty(AotDetector.AOT_ENABLED, "true");
 		try {
@@ -86,7 +86,7 @@ class SwitchTests {
 	}
 
 	@Test
-	@DisplayName("What was built for the memory of one JVM does not pretend to lock in Redis")
+	@DisplayName("An application built ahead of time for memory refuses to run with Redis")
 	void memoryAheadOfTime() {
 		HoldfastProperties properties = new Binder(new MapConfigurationPropertySource(Map.of()))
 			.bindOrCreate("holdfast", HoldfastProperties.class);
@@ -97,7 +97,7 @@ class SwitchTests {
 	}
 
 	@Test
-	@DisplayName("Properties of unknown names are warned of, with their origin")
+	@DisplayName("Unknown properties give warnings with their origin")
 	void unknown(CapturedOutput output) {
 		this.runner
 			.withPropertyValues("holdfast.lock.wait-tme=5s", "holdfast.semaphore.limit=5", "holdfast.wait-time=5s",
@@ -114,7 +114,7 @@ class SwitchTests {
 	}
 
 	@Test
-	@DisplayName("Switched on, it says nothing of that; nor is it of interest how the word is written")
+	@DisplayName("Switched on, in any case of the word, Holdfast logs no warning")
 	void on(CapturedOutput output) {
 		this.runner.run((context) -> assertThat(context).hasNotFailed());
 		this.runner.withPropertyValues("holdfast.enabled=TRUE", "holdfast.aop.enabled=True")

@@ -21,8 +21,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * An application's test of its annotated beans, with neither Redis nor a mock, nor what
- * {@code lock-starter-test} adds.
+ * Test of an application's annotated beans, without Redis, mocks or {@code
+ * lock-starter-test}.
  */
 @SpringBootTest(properties = "holdfast.backend=memory")
 class TestingExampleTests {

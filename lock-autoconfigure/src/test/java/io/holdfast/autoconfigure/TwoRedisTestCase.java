@@ -28,7 +28,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
 /**
- * A test of applications that have locks and permits in two Redis servers.
+ * Test of applications with locks and permits in two Redis servers.
  */
 abstract class TwoRedisTestCase {
 
@@ -91,7 +91,7 @@ abstract class TwoRedisTestCase {
 	}
 
 	/**
-	 * As {@code docs/services.md} shows it.
+	 * Beans as in {@code docs/services.md}.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
