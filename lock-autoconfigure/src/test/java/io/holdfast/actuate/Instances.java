@@ -14,7 +14,7 @@ import io.holdfast.memory.MemoryLeases;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Some instances that share what is kept in memory.
+ * Instances with common leases in memory.
  */
 final class Instances implements AutoCloseable {
 
@@ -32,7 +32,7 @@ final class Instances implements AutoCloseable {
 		return engine;
 	}
 
-	/** Let all commands fail from now on. */
+	/** Let all further commands fail. */
 	void fail() {
 		this.stores.forEach(MemoryLeaseStore::close);
 	}
@@ -41,7 +41,7 @@ final class Instances implements AutoCloseable {
 		return this.leases;
 	}
 
-	/** Return an answer, whose reader must not be able to release anything. */
+	/** Return an answer whose reader must not be able to release any lease. */
 	<T> T withoutSecrets(T answer) {
 		assertThat(this.engines).map(LeaseEngine::context)
 			.filteredOn(EngineContext::isStarted)

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How often the store is asked, and how long one waits for it.
+ * Frequency of the store's examinations, and waits for their results.
  */
 class LatestFindingsTests {
 
@@ -41,7 +41,7 @@ class LatestFindingsTests {
 	}
 
 	@Test
-	@DisplayName("The store is asked once in ten seconds")
+	@DisplayName("The store is examined once in ten seconds")
 	void fresh() {
 		this.next = CompletableFuture.completedFuture(EVICTION);
 		assertThat(this.latest.get()).isEqualTo(EVICTION);
@@ -54,7 +54,7 @@ class LatestFindingsTests {
 	}
 
 	@Test
-	@DisplayName("A store that is silent is waited for once, and asked once, however long that takes")
+	@DisplayName("A silent store is examined once and waited for once, for any duration of the silence")
 	void silent() {
 		this.latest.get();
 		elapse(Duration.ofSeconds(10));
@@ -65,14 +65,14 @@ class LatestFindingsTests {
 		for (int i = 0; i < 1000; i++) {
 			assertThat(this.latest.get()).containsExactly(SILENT);
 		}
-		assertThat(System.nanoTime() - begin).as("not a patience each").isLessThan(TimeUnit.SECONDS.toNanos(40));
+		assertThat(System.nanoTime() - begin).as("time for 1,000 readings").isLessThan(TimeUnit.SECONDS.toNanos(40));
 		assertThat(this.examinations).hasSize(2);
 		this.next.complete(EVICTION);
-		assertThat(this.latest.get()).as("no more silence, though not quite fresh").doesNotContain(SILENT);
+		assertThat(this.latest.get()).as("findings after the answer").doesNotContain(SILENT);
 	}
 
 	@Test
-	@DisplayName("What was found before is kept while the store does not answer, or fails")
+	@DisplayName("Earlier findings are kept while the store does not answer, or fails")
 	void kept() {
 		this.next = CompletableFuture.completedFuture(EVICTION);
 		this.latest.get();
@@ -84,7 +84,7 @@ class LatestFindingsTests {
 	}
 
 	@Test
-	@DisplayName("An interrupt ends the wait, and is kept")
+	@DisplayName("An interrupt ends the wait, and the flag is kept")
 	void interrupted() {
 		this.next = new CompletableFuture<>();
 		Thread.currentThread().interrupt();

@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The endpoint of locks.
+ * Endpoint of locks.
  */
 class LocksEndpointTests {
 
@@ -62,7 +62,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("what this instance holds and waits for is told with thread, name, time and fence")
+	@DisplayName("The list has this instance's holders and waiters with thread, name, time and fence")
 	void tellsOfThisInstance() {
 		Instant before = Instant.now();
 		LockLease lease = this.ownLocks.acquire(LockRequest.of("stock:1").name("stock"));
@@ -91,7 +91,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a lock whose caller has gone while its work goes on says so, in its instance and in the fleet")
+	@DisplayName("A lock whose caller has gone during its work is marked, in its instance and in the fleet")
 	void tellsOfGoneCallers() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> caller = this.ownLocks.withLockAsync("stock:1", () -> work);
@@ -110,7 +110,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a nested lease is not told twice, and who waits inside of this instance is told")
+	@DisplayName("A nested lease is not listed again, and waiters inside of this instance are listed")
 	void tellsOfHoldsNotOfLeases() {
 		LockLease outer = this.ownLocks.acquire("stock:1");
 		LockLease inner = this.ownLocks.acquire("stock:1");
@@ -125,7 +125,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("those who wait inside of an instance count as waiters in lists, searches and sums")
+	@DisplayName("Waiters inside of an instance count in lists, searches and sums")
 	void countsWaitersInside() {
 		Fleet.of(this.own).register(() -> new InstanceInfo("shop", "host", 1));
 		Fleet.of(this.other).register(() -> new InstanceInfo("shop", "host", 2));
@@ -157,7 +157,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("of one key, all that each instance holds is looked through, however much it is")
+	@DisplayName("A search covers all holders and waiters of a key in each instance, for any number")
 	void looksThroughAllOfOneKey() {
 		List<LockLease> leases = new ArrayList<>();
 		for (int i = 0; i <= InstanceReport.MOST; i++) {
@@ -190,7 +190,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("locks of the fleet are told with their holders and queues, in pages")
+	@DisplayName("Locks of the fleet are listed with their holders and queues, in pages")
 	void tellsOfTheFleet() {
 		List<LockLease> leases = new ArrayList<>();
 		for (int i = 0; i < 5; i++) {
@@ -227,7 +227,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("one lock is told, whose key may contain slashes; of one that is free nothing is")
+	@DisplayName("A single lock has details, also with slashes in its key; a free lock has none")
 	void tellsOfOne() {
 		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.EXCLUSIVE));
 		ResourceDescriptor view = this.endpoint.lock("a", "b", "c");
@@ -238,7 +238,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a lock of another instance is released by force, once")
+	@DisplayName("A lock of another instance is released by force, once")
 	void releases() {
 		LockLease lease = this.otherLocks.acquire("a/b");
 		assertThat(this.endpoint.release("a/b", null, SecurityContext.NONE))
@@ -251,7 +251,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("with the fencing token that was seen, a lock is left alone if it was granted again since then")
+	@DisplayName("With an outdated fencing token, a lock that was granted again is not released")
 	void leavesTheNextOneAlone() {
 		LockLease first = this.otherLocks.acquire("a");
 		long seen = first.fencingToken();
@@ -272,7 +272,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a lock is released by the fencing token of its holder, also if that was passed on within an instance")
+	@DisplayName("A lock is released by the fencing token of its holder, also after a hand-over within an instance")
 	void releasesAfterLocalHandOver() {
 		LockLease passedOn = passedOn("a");
 		assertThat(locks().held()).extracting(Request::fencingToken).containsExactly(passedOn.fencingToken());
@@ -285,8 +285,7 @@ class LocksEndpointTests {
 	}
 
 	/**
-	 * Return a lease that another one was passed on to, whose token the store does not
-	 * know.
+	 * Return a lease from a local hand-over, whose token the store does not know.
 	 */
 	private LockLease passedOn(String key) {
 		while (true) {
@@ -294,7 +293,7 @@ class LocksEndpointTests {
 			CompletableFuture<LockLease> waiting = waitFor(this.ownLocks, LockRequest.of(key));
 			first.close();
 			LockLease next = waiting.join();
-			// Otherwise the machine took longer than the time for that.
+			// A slow machine exceeds the time limit for a hand-over.
 			if (next.fencingToken() == first.fencingToken() + 1) {
 				return next;
 			}
@@ -304,7 +303,7 @@ class LocksEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "a//b", "/a", "t/", "s;p", "a,b", "..", "a\\b", "100%", "a+b", " a" })
-	@DisplayName("the lock that is named is released, and no other one")
+	@DisplayName("Only the lock of the given key is released")
 	void releasesTheOneThatIsNamed(String key) {
 		this.otherLocks.acquire(key);
 		assertThat(this.endpoint.release(key, null, SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true, null));
@@ -312,7 +311,7 @@ class LocksEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, -1, 1001 })
-	@DisplayName("a page's limit that makes no sense is refused")
+	@DisplayName("An invalid limit of a page is refused")
 	void refusesLimits(int limit) {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.locks(null, limit))
@@ -322,7 +321,7 @@ class LocksEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "PT-1S", "P36501D", "PT2562047788015215H" })
-	@DisplayName("a time of holding that makes no sense is refused")
+	@DisplayName("An invalid minimum time is refused")
 	void refusesTimes(Duration heldFor) {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.locks(null, null, null, null, null, heldFor, null, null))
@@ -331,7 +330,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("cursors and keys that make no sense are refused")
+	@DisplayName("Invalid cursors and keys are refused")
 	void refusesWhatMakesNoSense() {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.locks("<script>", null))
@@ -345,7 +344,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("since when the instance that answers is there is told alike wherever it is told")
+	@DisplayName("The start of the answering instance is the same in all lists")
 	void tellsOneStart() {
 		Fleet.of(this.own).register(() -> new InstanceInfo("shop", "host", 1));
 		await().until(() -> !Fleet.of(this.own).members().isEmpty());
@@ -358,7 +357,7 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("while the store fails, what this instance holds is told all the same, and what is in the way")
+	@DisplayName("While the store fails, this instance's own leases are listed, with the problem")
 	void tellsOfThisInstanceWithoutStore() {
 		this.ownLocks.acquire("stock:1");
 		this.instances.fail();

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The endpoint of semaphores.
+ * Endpoint of semaphores.
  */
 class SemaphoresEndpointTests {
 
@@ -55,7 +55,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("permits whose caller has gone while its work goes on are told as such")
+	@DisplayName("Permits whose caller has gone during its work are marked")
 	void tellsOfGoneCallers() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> caller = this.ownSemaphores.withPermitsAsync(SemaphoreRequest.of("call/out", 3),
@@ -69,7 +69,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("what this instance and the fleet hold and wait for is told")
+	@DisplayName("The list has holders and waiters of this instance and of the fleet")
 	void tellsOfThisInstanceAndTheFleet() {
 		this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2).name("call"));
 		this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
@@ -98,7 +98,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("those who wait inside of an instance count as waiters in lists and sums")
+	@DisplayName("Waiters inside of an instance count in lists and sums")
 	void countsWaitersInside() {
 		this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 1));
 		List<CompletableFuture<PermitLease>> waits = List.of(waitFor(this.ownSemaphores, 1, 1),
@@ -114,7 +114,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a limit is set and cleared; a semaphore with a limit is told though it is not in use")
+	@DisplayName("A limit is set and cleared; an unused semaphore with a limit is listed")
 	void setsAndClearsLimits() {
 		assertThat(this.endpoint.semaphore("call", "out")).isNull();
 		CompletableFuture<PermitLease> waiting = waitFor(this.ownSemaphores, 1, 1);
@@ -137,7 +137,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("a limit is cleared only by who says so, and who says both or nothing changes nothing")
+	@DisplayName("Only an explicit request clears a limit, and a request with both or neither changes nothing")
 	void clearsNoLimitByMistake() {
 		this.endpoint.limit("call", 2, null, SecurityContext.NONE);
 		for (Boolean clear : new Boolean[] { null, false }) {
@@ -154,7 +154,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("permits are released by force, those who wait get them, and their holders learn that they are lost")
+	@DisplayName("Permits are released by force, waiters get them, and their holders see the loss")
 	void releases() {
 		PermitLease first = this.ownSemaphores.acquire(SemaphoreRequest.of("call/out", 3).permits(2));
 		PermitLease second = this.otherSemaphores.acquire(SemaphoreRequest.of("call/out", 3));
@@ -172,7 +172,7 @@ class SemaphoresEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { -1, 1_000_000_001 })
-	@DisplayName("a limit that makes no sense is refused")
+	@DisplayName("An invalid limit is refused")
 	void refusesLimits(int limit) {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)
 			.isThrownBy(() -> this.endpoint.limit("call", limit, false, SecurityContext.NONE))
@@ -181,7 +181,7 @@ class SemaphoresEndpointTests {
 	}
 
 	@Test
-	@DisplayName("keys, cursors and pages that make no sense are refused")
+	@DisplayName("Invalid keys, cursors and pages are refused")
 	void refusesWhatMakesNoSense() {
 		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.semaphore(" "));
 		assertThatExceptionOfType(InvalidEndpointRequestException.class)

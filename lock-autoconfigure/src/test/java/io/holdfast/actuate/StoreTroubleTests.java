@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What the endpoints answer while the store fails.
+ * Answers of the endpoints while the store fails.
  */
 class StoreTroubleTests {
 
@@ -52,7 +52,7 @@ class StoreTroubleTests {
 		this.engine.close();
 	}
 
-	/** A store that keeps the thread which asks for one key. */
+	/** Return a store that blocks the thread which acquires one key. */
 	private LeaseStore stuckWithOneKey() {
 		return (LeaseStore) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { LeaseStore.class },
 				(proxy, method, values) -> {
@@ -66,7 +66,7 @@ class StoreTroubleTests {
 	}
 
 	@Test
-	@DisplayName("while what is under way does not come back, what this instance holds is told, and what is in the way")
+	@DisplayName("While a command is blocked, this instance's own leases are listed, with the problem")
 	void tellsOfHoldsWithoutTheWaits() throws InterruptedException {
 		this.locks.acquire("stock");
 		new DefaultSemaphoreService(this.engine).acquire(SemaphoreRequest.of("calls", 1));
@@ -87,7 +87,7 @@ class StoreTroubleTests {
 	}
 
 	@Test
-	@DisplayName("a lost connection is told apart from a store that is connected, and silent")
+	@DisplayName("A lost connection is distinguished from a connected but silent store")
 	void tellsOfALostConnection() {
 		AtomicLong unreached = new AtomicLong();
 		try (LeaseEngine silent = new LeaseEngine(silent(unreached), EngineSettings.defaults())) {
@@ -100,7 +100,7 @@ class StoreTroubleTests {
 		}
 	}
 
-	/** A store that never tells what it keeps. */
+	/** Return a store that never answers inspections. */
 	private static LeaseStore silent(AtomicLong unreached) {
 		LeaseStore store = new MemoryLeaseStore(new MemoryLeases(System::nanoTime));
 		ClassLoader loader = StoreTroubleTests.class.getClassLoader();
@@ -115,7 +115,7 @@ class StoreTroubleTests {
 	}
 
 	@Test
-	@DisplayName("what cannot be read or changed because the store fails is refused with the reason")
+	@DisplayName("A read or change that the store fails is refused with the reason")
 	void answersWithUnavailable() {
 		this.store.close();
 		LocksEndpoint endpoint = new LocksEndpoint(this.engine);

@@ -39,8 +39,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Annotated methods with later results, and reactive services, of two instances of an
- * application that share a Redis.
+ * Annotated methods with futures and chains, and reactive services, of two instances of
+ * an application with a common Redis.
  */
 @WithRedis
 class AsyncMethodsTests {
@@ -69,7 +69,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A lock is held in all instances until the result has come, and then free for all")
+	@DisplayName("A lock is held in all instances until the result, and then free for all")
 	void heldUntilTheEnd() {
 		Sinks.One<String> work = Sinks.one();
 		CompletableFuture<String> result = shop(this.first).mono(work::asMono).toFuture();
@@ -85,7 +85,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("However results come, methods with one key exclude one another in the whole fleet")
+	@DisplayName("Methods with one key and any kind of result exclude each other in the whole fleet")
 	void exclusion() {
 		List<Mono<Integer>> calls = new ArrayList<>();
 		AtomicInteger inside = new AtomicInteger();
@@ -113,7 +113,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A chain that holds a lock enters it again at once, by methods and by the service, on other threads too")
+	@DisplayName("A chain under a lock re-enters the lock at once, in methods and services, also on other threads")
 	void reentrantChain() {
 		Shop shop = shop(this.first);
 		ReactiveLockService locks = this.first.getBean(ReactiveLockService.class);
@@ -122,7 +122,7 @@ class AsyncMethodsTests {
 			.mono(() -> Flux
 				.concat(fence, shop.mono(() -> fence), Mono.delay(Duration.ofMillis(1)).then(shop.mono(() -> fence)),
 						shop.flux(fence.flux()), locks.withLock("shop", fence),
-						// By the context of the thread that runs this.
+						// The context of the current thread grants re-entry.
 						Mono.fromFuture(shop
 							.future(() -> CompletableFuture.completedFuture(LockLease.current().fencingToken()))))
 				.collectList());
@@ -134,7 +134,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A method with a future enters its lock again by what it calls itself, and what it carries its context to")
+	@DisplayName("A method with a future re-enters its lock in its own calls, and in code that opens its context")
 	void reentrantFuture() {
 		Shop shop = shop(this.first);
 		CompletableFuture<Boolean> result = shop.future(() -> {
@@ -160,7 +160,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation frees the lock in the whole fleet, and that of a wait leaves the queue")
+	@DisplayName("Cancellation frees the lock in the whole fleet, and cancellation of a wait leaves the queue")
 	void cancellation() {
 		Disposable running = shop(this.first).mono(Mono::never).subscribe();
 		awaitLocked("shop", true);
@@ -177,7 +177,7 @@ class AsyncMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A lock that is taken away ends the chains and futures that are to end with it")
+	@DisplayName("A forced release cancels the chains and futures with INTERRUPT")
 	void loss() {
 		CompletableFuture<String> chain = shop(this.first).endless().toFuture();
 		awaitLocked("endless", true);

@@ -33,7 +33,7 @@ import org.springframework.context.ApplicationContext;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Many asynchronous calls whose code blocks, in memory.
+ * Many asynchronous calls with blocking code, in memory.
  */
 class BlockingBodiesTests {
 
@@ -47,7 +47,7 @@ class BlockingBodiesTests {
 		.withPropertyValues("holdfast.backend=memory")
 		.withBean(Shop.class);
 
-	/** Start many calls, which end when all of them run. */
+	/** Start many calls, which end once all of them run. */
 	private static List<CompletableFuture<?>> start(int calls, IntFunction<CompletableFuture<?>> call) {
 		return IntStream.range(0, calls).<CompletableFuture<?>>mapToObj(call).toList();
 	}
@@ -64,7 +64,7 @@ class BlockingBodiesTests {
 	}
 
 	@Test
-	@DisplayName("A call under a lease that waits for another one runs, whatever number of calls waits so")
+	@DisplayName("A call under a lease that waits for another call runs, for any number of such waits")
 	void nested() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -83,7 +83,7 @@ class BlockingBodiesTests {
 
 	@Test
 	@EnabledForJreRange(minVersion = 24)
-	@DisplayName("3,000 calls whose code blocks take no thread of the system each")
+	@DisplayName("3,000 calls with blocking code do not take a platform thread each")
 	void fewThreads() {
 		this.runner.run((context) -> {
 			CountDownLatch all = new CountDownLatch(3000);
@@ -107,7 +107,7 @@ class BlockingBodiesTests {
 	}
 
 	@Test
-	@DisplayName("Calls whose code computes on all processors keep no grant, loss or end of other leases from them")
+	@DisplayName("Computing calls on all processors delay no grant, loss or end of other leases")
 	void computing() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -138,7 +138,7 @@ class BlockingBodiesTests {
 		});
 	}
 
-	/** The way to call code under a lease of its own. */
+	/** Ways to call code under a separate lease. */
 	enum Way {
 
 		FUTURE((context, i, meeting) -> context.getBean(LockService.class)
@@ -169,7 +169,7 @@ class BlockingBodiesTests {
 
 	}
 
-	/** All wait until all are there, in a monitor. */
+	/** Wait until all calls have arrived, in a monitor. */
 	static final class Meeting {
 
 		private int missing;

@@ -29,7 +29,7 @@ class BoundedExecutorTests {
 	}
 
 	@Test
-	@DisplayName("A task that comes while another thread waits for the end of all tasks is run")
+	@DisplayName("A task that arrives while another thread waits for the end of all tasks runs")
 	void awaitIdle() throws InterruptedException {
 		BoundedExecutor executor = new BoundedExecutor(this.threads, 2);
 		AtomicBoolean over = new AtomicBoolean();

@@ -34,8 +34,8 @@ import org.springframework.data.redis.core.ReactiveStringRedisTemplate;
 
 /**
  * Main class of a child JVM in which BlockHound watches the threads that must not block:
- * those of Reactor's parallel scheduler and the event loops of the Redis driver. All that
- * Holdfast can be asked for is asked for on them. Arguments: host, port, key prefix.
+ * the threads of Reactor's parallel scheduler and the event loops of the Redis driver.
+ * All operations of Holdfast run on these threads. Arguments: host, port, key prefix.
  */
 final class EventLoopMain {
 
@@ -45,7 +45,7 @@ final class EventLoopMain {
 
 	private static final LockRequest PATIENT = LockRequest.of("loop").waitTime(Duration.ofMinutes(1));
 
-	/** What blocked where it must not, in words. */
+	/** Stacks of forbidden blocking calls. */
 	private static final List<Throwable> blocked = new CopyOnWriteArrayList<>();
 
 	private final ReactiveStringRedisTemplate redis;
@@ -96,13 +96,13 @@ final class EventLoopMain {
 	}
 
 	/**
-	 * A blocking call is seen on such a thread. An answer that is there before it is
-	 * requested comes on the thread of the request: asked again then.
+	 * Check that a blocking call is detected on such a thread. An answer that precedes
+	 * its request comes on the requesting thread, so the request is repeated.
 	 */
 	private static void watchIsKept(String threads, Mono<String> onThread) {
 		onThread.filter((any) -> Thread.currentThread().getName().startsWith(threads))
 			.repeatWhenEmpty((again) -> again)
-			// All locks and conditions of the JDK come to this.
+			// All locks and conditions of the JDK call this method.
 			.doOnNext((any) -> LockSupport.parkNanos(1))
 			.block(SOON);
 		if (blocked.isEmpty()) {

@@ -13,15 +13,16 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Threads that must not block do not, whatever they ask of Holdfast: BlockHound watches
- * them. In a child JVM, since it changes classes of the JDK.
+ * Non-blocking threads, watched by BlockHound. In a child JVM, since BlockHound changes
+ * classes of the JDK.
  */
 @WithRedis
 @Slow
 class EventLoopTests {
 
 	@Test
-	@DisplayName("No event loop and no thread of a parallel scheduler blocks: to acquire, wait, run, release, lose or cancel, by all asynchronous faces")
+	@DisplayName("No event loop and no thread of a parallel scheduler blocks: to acquire, wait, run, release, lose or "
+			+ "cancel, in any asynchronous API")
 	void nothingBlocks(TestRedis redis) {
 		List<String> options = List.of("-XX:+AllowRedefinitionToAddDeleteMethods", "-XX:+EnableDynamicAgentLoading");
 		try (ChildJvm child = ChildJvm.start(options, EventLoopMain.class, redis.host(), String.valueOf(redis.port()),

@@ -46,8 +46,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Futures whose caller gives up while the work goes on, in two instances of an
- * application that share a Redis.
+ * Futures whose caller gives up during the work, in two instances of an application with
+ * a common Redis.
  */
 @WithRedis
 class GoneCallerTests {
@@ -80,9 +80,9 @@ class GoneCallerTests {
 		return await().atMost(SOON).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(2));
 	}
 
-	/** Return whether the other instance could have the lock, or the permit, now. */
+	/** Return whether the other instance can acquire the lock, or the permit, now. */
 	private static boolean isFree(String key) {
-		// By then, a release that this instance has begun is done.
+		// A release that this instance has begun is complete before the try.
 		locks(first).status(key);
 		semaphores(first).status(key);
 		return locks(second).tryWithLock(key, () -> {
@@ -92,7 +92,8 @@ class GoneCallerTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A caller that cancels, completes or times out has its end at once; the work goes on, and others come after it")
+	@DisplayName("A caller that cancels, completes or times out ends at once; the work goes on, and the next caller "
+			+ "follows it")
 	void heldUntilTheWorkHasEnded(Face face) {
 		for (Way way : Way.values()) {
 			String key = face + " " + way;
@@ -119,7 +120,7 @@ class GoneCallerTests {
 	}
 
 	@Test
-	@DisplayName("A future that a method gives to several callers is not cancelled by one of them")
+	@DisplayName("A future that a method gives to several callers is not cancelled by a single caller")
 	void sharedFuture() {
 		Work work = new Work();
 		CompletableFuture<String> cached = work.begin();
@@ -149,7 +150,7 @@ class GoneCallerTests {
 	}
 
 	@Test
-	@DisplayName("A lock that is lost cancels the work with INTERRUPT, also when its caller has gone")
+	@DisplayName("INTERRUPT cancels the work at the loss of the lock, also after its caller has gone")
 	void lostAfterwards() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> caller = shop(first).interrupted(work);
@@ -162,7 +163,7 @@ class GoneCallerTests {
 	}
 
 	@Test
-	@DisplayName("In a transaction of the caller, work that it has given up keeps the lock until both have ended")
+	@DisplayName("In the caller's transaction, abandoned work keeps the lock until work and transaction have ended")
 	void transaction() {
 		TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 		for (Face face : List.of(Face.METHOD, Face.SERVICE)) {
@@ -191,7 +192,7 @@ class GoneCallerTests {
 	}
 
 	@Test
-	@DisplayName("A chain is over for Holdfast when it is cancelled, whatever it has begun; its lease tells the work so")
+	@DisplayName("The cancellation of a chain releases its lease at once, which is visible to work that goes on")
 	void cancelledChain() {
 		Work work = new Work();
 		AtomicReference<LockLease> lease = new AtomicReference<>();
@@ -208,7 +209,7 @@ class GoneCallerTests {
 
 	@ParameterizedTest
 	@EnumSource(Hostility.class)
-	@DisplayName("A stage that throws when it is asked for its end, or tells it twice, frees the lock and fails its caller")
+	@DisplayName("A stage that throws on registration, or completes twice, frees the lock and fails its caller")
 	void hostileStage(Hostility hostility) {
 		String key = "hostile " + hostility;
 		CompletionStage<String> stage = new HostileStage(hostility);
@@ -227,7 +228,7 @@ class GoneCallerTests {
 
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "ASYNC")
-	@DisplayName("A caller that gives up while it waits leaves the queue, and its work never begins")
+	@DisplayName("A caller that gives up its wait leaves the queue, and its work never begins")
 	void givenUpWhileWaiting(Face face) {
 		String key = "waited for by " + face;
 		Work holder = new Work();
@@ -244,7 +245,7 @@ class GoneCallerTests {
 		assertThat(never.begun.getCount()).isEqualTo(1);
 	}
 
-	/** Work on a thread of its own, which ends when it is told to. */
+	/** Work on its own thread, until the test ends it. */
 	static class Work {
 
 		final CountDownLatch begun = new CountDownLatch(1);
@@ -278,14 +279,14 @@ class GoneCallerTests {
 
 	}
 
-	/** The way in which a stage is hostile. */
+	/** Kinds of misbehaviour of a stage. */
 	enum Hostility {
 
 		THROWS, THROWS_ERROR, TELLS_AND_THROWS, TOLD_TWICE
 
 	}
 
-	/** A stage that does not keep to its contract. */
+	/** Stage that violates its contract. */
 	static class HostileStage extends CompletableFuture<String> {
 
 		private final Hostility hostility;
@@ -318,7 +319,7 @@ class GoneCallerTests {
 
 	}
 
-	/** The way in which a caller gives up. */
+	/** Ways in which a caller gives up. */
 	enum Way {
 
 		CANCEL {
@@ -370,7 +371,7 @@ class GoneCallerTests {
 
 	}
 
-	/** The ways to have work done under a lock, or with a permit. */
+	/** APIs for work under a lock, or with a permit. */
 	enum Face {
 
 		METHOD {
@@ -517,7 +518,7 @@ class GoneCallerTests {
 
 	}
 
-	/** Begins work. */
+	/** Starts work. */
 	interface Body extends Supplier<CompletableFuture<String>> {
 
 	}

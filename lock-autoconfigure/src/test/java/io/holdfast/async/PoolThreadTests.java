@@ -42,10 +42,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Blocking calls of tasks in the common pool. The JDK runs other tasks of the pool on a
- * worker that waits for a {@link CompletableFuture}. With two processors and JDK 17
- * {@link CompletableFuture#runAsync} starts a thread for each task, and these tests
- * cannot fail: {@code -XX:ActiveProcessorCount=4} shows what they are about.
+ * Blocking calls of tasks in the common pool. While a worker waits for a
+ * {@link CompletableFuture}, the JDK runs other tasks of the pool on the worker. With two
+ * processors and JDK 17 {@link CompletableFuture#runAsync} starts a thread for each task,
+ * and these tests cannot fail: {@code -XX:ActiveProcessorCount=4} makes them meaningful.
  */
 @WithRedis
 class PoolThreadTests {
@@ -62,7 +62,7 @@ class PoolThreadTests {
 
 	private static Shop shop;
 
-	/** Held by no task. */
+	/** Held outside of the tasks. */
 	private static LockLease busy;
 
 	@BeforeAll
@@ -76,7 +76,7 @@ class PoolThreadTests {
 	}
 
 	@Test
-	@DisplayName("A task that wants a lock is not run inside of a task that holds it and waits for another lock")
+	@DisplayName("A task that wants a lock does not run inside of a task that holds the lock and waits for another")
 	void exclusion() {
 		LockLease ledger = locks.acquire(LockRequest.of("ledger"));
 		AtomicReference<Thread> holder = new AtomicReference<>();
@@ -99,7 +99,7 @@ class PoolThreadTests {
 					.runAsync(() -> locks.withLock("account", () -> secondInside.set(true)));
 				holder.set(Thread.currentThread());
 				locks.acquire(LockRequest.of("ledger")).close();
-				assertThat(secondInside).as("the second task is inside, too").isFalse();
+				assertThat(secondInside).as("second task inside of the lock").isFalse();
 				return second;
 			}));
 		await().atMost(SOON)
@@ -146,7 +146,7 @@ class PoolThreadTests {
 
 	@ParameterizedTest(name = "{0}")
 	@MethodSource("blockingCalls")
-	@DisplayName("No other task runs on the thread of a blocking call, however that waits")
+	@DisplayName("No other task runs on the thread of a blocking call, in any kind of wait")
 	void runsNoOtherTask(String name, Call call) {
 		CountDownLatch over = new CountDownLatch(1);
 		AtomicInteger runInside = new AtomicInteger();
@@ -155,7 +155,7 @@ class PoolThreadTests {
 			Thread caller = Thread.currentThread();
 			try {
 				for (int i = 0; i < 5; i++) {
-					// More than there are workers: some are left for this thread.
+					// More tasks than workers: some are left for this thread.
 					for (int j = 0; j < 20; j++) {
 						others.add(CompletableFuture.runAsync(() -> {
 							if (Thread.currentThread() == caller && over.getCount() > 0) {
@@ -214,7 +214,7 @@ class PoolThreadTests {
 
 	@ParameterizedTest(name = "{0}")
 	@MethodSource("crowds")
-	@DisplayName("More tasks wait at once than the pool has threads to stand in for, and all have their turn")
+	@DisplayName("More tasks wait at once than the pool has spare threads, and all get their turn")
 	void crowd(String name, Call call) {
 		List<Lease> held = List.of(locks.acquire(LockRequest.ofAll(List.of("crowd", "shop"))),
 				semaphores.acquire(SemaphoreRequest.of("crowd", 1)),
@@ -231,8 +231,8 @@ class PoolThreadTests {
 			}));
 		}
 		try {
-			// With two processors each task has a thread, else a worker or its
-			// substitute.
+			// With two processors each task has a thread, else a worker or a spare
+			// thread.
 			await().atMost(SOON).until(() -> waiting() > 250);
 		}
 		finally {
@@ -255,7 +255,7 @@ class PoolThreadTests {
 	}
 
 	@Test
-	@DisplayName("A pool that cannot replace a thread that waits costs no lease")
+	@DisplayName("A pool that cannot replace a waiting thread costs no lease")
 	void poolWithoutThreads() {
 		ForkJoinPool pool = new ForkJoinPool(1, ForkJoinPool.defaultForkJoinWorkerThreadFactory, null, false, 1, 1, 1,
 				null, 1, TimeUnit.MINUTES);
@@ -269,7 +269,7 @@ class PoolThreadTests {
 		pool.shutdown();
 	}
 
-	/** A blocking call. */
+	/** Blocking call. */
 	@FunctionalInterface
 	interface Call {
 

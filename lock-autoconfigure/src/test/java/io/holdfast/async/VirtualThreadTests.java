@@ -13,14 +13,15 @@ import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.junit.jupiter.api.condition.JRE;
 
 /**
- * Virtual threads block as cheaply on a lock as on anything else.
+ * Virtual threads that block on a lock.
  */
 @WithRedis
 @EnabledForJreRange(min = JRE.JAVA_21)
 class VirtualThreadTests {
 
 	@Test
-	@DisplayName("10,000 virtual threads wait for a lock on two carriers, which stay free for others, and all get their turn, one at a time")
+	@DisplayName("10,000 virtual threads wait for a lock on two carriers, which stay free, and all get their turn in "
+			+ "sequence")
 	void manyWaiters(TestRedis redis) {
 		List<String> options = List.of("-Xmx512m", "-Djdk.virtualThreadScheduler.parallelism=2",
 				"-Djdk.virtualThreadScheduler.maxPoolSize=2");

@@ -17,7 +17,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Main class of a child JVM with few carriers: very many virtual threads wait for one
+ * Main class of a child JVM with few carriers: thousands of virtual threads wait for one
  * lock. Arguments: host, port, key prefix, number of threads.
  */
 final class VirtualThreadsMain {

@@ -25,8 +25,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Code that waits for a future or a sink, and is run by the holder of a lock that
- * completes it.
+ * Code that waits for a future or a sink, and runs on the thread of a lock holder that
+ * completes the wait.
  */
 @WithRedis
 class WokenReceiverTests {
@@ -47,7 +47,7 @@ class WokenReceiverTests {
 	}
 
 	@Test
-	@DisplayName("Asynchronous calls of a receiver wait for the holder that wakes it outside of its context")
+	@DisplayName("Asynchronous calls of a receiver wait for the holder that wakes it, outside of the holder's context")
 	void wokenOutside() {
 		wakes((entered) -> this.shop.later(entered));
 		wakes((entered) -> this.shop.chain(entered).toFuture());

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Gauges and counters of what happens in engines.
+ * Gauges and counters of engines.
  */
 class LeaseMetersTests {
 
@@ -70,7 +70,7 @@ class LeaseMetersTests {
 	void locksThatAreHeldAndWaitedForAreGaugedByTheirName() {
 		LockLease lease = this.instance.locks.acquire(STOCK);
 		this.instance.locks.acquire(STOCK);
-		assertThat(gauge("holdfast.lock.held", "stock")).as("a nested lease does not count").isEqualTo(1);
+		assertThat(gauge("holdfast.lock.held", "stock")).as("without the nested lease").isEqualTo(1);
 		CompletableFuture<LockLease> next = this.instance.locks.acquireAsync(STOCK);
 		CompletableFuture<LockLease> gone = this.instance.locks.acquireAsync(STOCK);
 		await().until(() -> gauge("holdfast.lock.waiting", "stock") == 2);
@@ -141,7 +141,7 @@ class LeaseMetersTests {
 			SemaphoreRequest request = SemaphoreRequest.of("api", 5).permits(2).name("api");
 			other.semaphores.acquire(request);
 			this.instance.semaphores.acquire(request);
-			assertThat(this.instance.inspections).as("not looked at yet").isZero();
+			assertThat(this.instance.inspections).as("inspections before the first reading").isZero();
 			gauge("holdfast.semaphore.permits.used", "api");
 			assertThat(gauge("holdfast.semaphore.permits.used", "api")).isEqualTo(4);
 			assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isEqualTo(5);
@@ -166,14 +166,14 @@ class LeaseMetersTests {
 		this.instance.semaphores.clearLimit("api");
 		this.clock.add(5, TimeUnit.SECONDS);
 		gauge("holdfast.semaphore.permits.limit", "api");
-		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("no request is known").isNaN();
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("limit without a request").isNaN();
 	}
 
 	@Test
 	void theLastLimitIsKeptWhileTheSemaphoreIsNotInUse() {
 		this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api")).release();
 		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).isNaN();
-		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("no request has told it").isNaN();
+		assertThat(gauge("holdfast.semaphore.permits.limit", "api")).as("limit without a request").isNaN();
 		PermitLease lease = this.instance.semaphores.acquire(SemaphoreRequest.of("api", 5).name("api"));
 		this.clock.add(5, TimeUnit.SECONDS);
 		gauge("holdfast.semaphore.permits.limit", "api");
@@ -217,7 +217,7 @@ class LeaseMetersTests {
 		assertThat(this.registry.find("holdfast.semaphore.permits.used").gauges()).isEmpty();
 		this.instance.semaphores.acquire(api.namespace(""));
 		gauge("holdfast.semaphore.permits.used", "api");
-		assertThat(gauge("holdfast.semaphore.permits.used", "api")).as("those of all tenants").isEqualTo(1);
+		assertThat(gauge("holdfast.semaphore.permits.used", "api")).as("permits of the common namespace").isEqualTo(1);
 	}
 
 	@Test
@@ -229,7 +229,7 @@ class LeaseMetersTests {
 		assertThat(this.registry.find("holdfast.lock.held").meters()).isEmpty();
 		assertThat(this.registry.find("holdfast.semaphore.permits.limit").meters()).isEmpty();
 		this.instance.locks.acquire(LockRequest.of("late"));
-		assertThat(this.registry.find("holdfast.lock.held").meters()).as("also of what is asked for later").isEmpty();
+		assertThat(this.registry.find("holdfast.lock.held").meters()).as("gauges of later requests").isEmpty();
 		this.instance.close();
 		try (ObservedInstance next = new ObservedInstance(this.leases);
 				LeaseMeters meters = new LeaseMeters(this.registry)) {

@@ -34,7 +34,7 @@ import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The observations of requests and of what is held.
+ * Observations of requests and of leases.
  */
 class LeaseObservationsTests {
 
@@ -176,7 +176,7 @@ class LeaseObservationsTests {
 			}));
 			await().until(() -> asked.getCount() == 3 - waiting.size());
 		}
-		// Grants run on the thread of the release before, within what that observes.
+		// Grants run on the thread of the previous release, within its observation.
 		Observation.createNotStarted("a", this.registry).observe(() -> {
 			first.release();
 			waiting.get(0).join().release();

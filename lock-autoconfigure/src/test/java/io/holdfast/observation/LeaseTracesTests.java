@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Spans of requests and of what is held.
+ * Spans of requests and of leases.
  */
 class LeaseTracesTests {
 
@@ -70,7 +70,7 @@ class LeaseTracesTests {
 		this.tracer.getSpans().clear();
 		this.instance.locks.acquireAsync(LockRequest.of("k"));
 		Observation.createNotStarted("order", this.registry).observe(lease::release);
-		// Not ended yet, so it is looked for where it ends.
+		// Not ended yet, so the test finds the span at its end.
 		this.instance.locks.forceRelease("k");
 		await().until(() -> !holds().isEmpty());
 		assertThat(holds())
@@ -81,7 +81,7 @@ class LeaseTracesTests {
 	void aSpanWithoutAnObservationIsTheParentOfWhatItsThreadAsksForAndOfNothingElse() {
 		LockLease lease = this.instance.locks.acquire("k");
 		this.instance.locks.acquireAsync(LockRequest.of("k"));
-		// Two of the first request.
+		// Two spans belong to the first request.
 		await().until(() -> this.tracer.getSpans().size() == 3);
 		this.tracer.getSpans().clear();
 		SimpleSpan own = within(() -> this.instance.locks.acquire(LockRequest.of("other")));

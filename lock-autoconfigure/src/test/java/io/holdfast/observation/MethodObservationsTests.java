@@ -51,7 +51,7 @@ import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What is observed of annotated methods, as a tracer shows it.
+ * Observations of annotated methods, as a tracer shows them.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class MethodObservationsTests {
@@ -75,13 +75,13 @@ class MethodObservationsTests {
 		this.registry.observationConfig().observationHandler(new DefaultTracingObservationHandler(this.tracer));
 	}
 
-	/** A scope whose closing fails stays on its thread. */
+	/** Scope whose close fails, so that it stays on its thread. */
 	@AfterEach
 	void leaveScopes() {
 		this.registry.setCurrentObservationScope(null);
 	}
 
-	/** Call the shop within a span that is called "order". */
+	/** Call the shop within a span named "order". */
 	private void order(Consumer<Shop> call) {
 		this.runner.run((context) -> observe("order", () -> call.accept(context.getBean(Shop.class))));
 	}
@@ -96,7 +96,7 @@ class MethodObservationsTests {
 		return found.get(0);
 	}
 
-	/** Those that have ended: a span gets its name then. */
+	/** Ended spans, which have their final names. */
 	private List<SimpleSpan> spans(String name) {
 		return this.tracer.getSpans().stream().filter((span) -> name.equals(span.getName())).toList();
 	}
@@ -111,7 +111,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A method's span contains those of its permits, of its lock and of what it does")
+	@DisplayName("A method's span contains the spans of its permits, its lock and its body")
 	void plain() {
 		order((shop) -> shop.sell("SKU1", () -> observe("body", () -> {
 		})));
@@ -125,7 +125,8 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("What a method fails with is its error; a way out is none, and what needs no lock is not observed")
+	@DisplayName("An exception of the method is the span's error; a way out is no error, and a call without a lock has "
+			+ "no span")
 	void errors() {
 		IllegalStateException failure = new IllegalStateException("sold out");
 		order((shop) -> assertThatRuntimeException().isThrownBy(() -> shop.sell("SKU1", () -> {
@@ -147,14 +148,14 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A nested call is a call, but asks for nothing")
+	@DisplayName("A nested call has a span, but no request")
 	void nested() {
 		order((shop) -> shop.sell("SKU1", () -> shop.orElse("SKU1")));
 		hasChildren("Shop#sell", "Shop#orElse", "lock acquire", "lock hold");
 	}
 
 	@Test
-	@DisplayName("A stage is observed on the thread that makes it, and until it is completed")
+	@DisplayName("A stage is observed on the thread of its method, and until it completes")
 	void stage() {
 		CompletableFuture<String> stock = new CompletableFuture<>();
 		CountDownLatch called = new CountDownLatch(1);
@@ -168,17 +169,17 @@ class MethodObservationsTests {
 			await().until(() -> called.getCount() == 0);
 			assertThat(spans("Shop#later")).isEmpty();
 			new Thread(() -> stock.complete("sold")).start();
-			// Not the result: its waiter runs what follows it.
-			assertThat(after).succeedsWithin(SOON).as("what the caller does afterwards is none of it").isNull();
+			// The result would not do: its waiter runs the dependent stages.
+			assertThat(after).succeedsWithin(SOON).as("observation of the caller's next stage").isNull();
 			assertThat(result).succeedsWithin(SOON);
-			assertThat(spans("Shop#later")).as("ended before its caller knows").hasSize(1);
+			assertThat(spans("Shop#later")).as("spans ended before the caller's result").hasSize(1);
 		});
 		hasChildren("order", "Shop#later");
 		hasChildren("Shop#later", "semaphore acquire", "semaphore hold", "lock acquire", "lock hold", "body");
 	}
 
 	@Test
-	@DisplayName("A stage that is completed at once leaves nothing observed to what follows it")
+	@DisplayName("A completed stage leaves no observation to dependent stages")
 	void stageAtOnce() {
 		CompletableFuture<Boolean> observed = new CompletableFuture<>();
 		CompletableFuture<@Nullable Void> follow = new CompletableFuture<>();
@@ -194,7 +195,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A stage that fails ends what is observed, and so does one whose caller has cancelled")
+	@DisplayName("A failed stage and a cancelled call end their observations")
 	void stageInVain() {
 		IOException failure = new IOException("gone");
 		order((shop) -> assertThat(shop.later("SKU1", () -> CompletableFuture.failedFuture(failure)))
@@ -210,7 +211,7 @@ class MethodObservationsTests {
 			});
 			await().until(() -> called.getCount() == 0);
 			result.cancel(false);
-			assertThat(spans("Shop#later")).as("the work goes on").isEmpty();
+			assertThat(spans("Shop#later")).as("ended spans during the work").isEmpty();
 			work.complete("sold");
 			await().atMost(SOON).until(() -> spans("Shop#later").size() == 1);
 		});
@@ -237,13 +238,13 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A subscription is observed within what the thread observes, and the chain's context has it")
+	@DisplayName("A subscription's span is a child of the thread's observation, and in the chain's context")
 	void reactive() {
 		order((shop) -> {
 			Mono<String> chain = shop.chain("SKU1", this::sold);
-			assertThat(this.tracer.getSpans()).as("no subscriber yet").hasSize(1);
+			assertThat(this.tracer.getSpans()).as("spans before the subscription").hasSize(1);
 			assertThat(chain.block(SOON)).isEqualTo("sold");
-			assertThat(spans("Shop#chain")).as("ended before its subscriber knows").hasSize(1);
+			assertThat(spans("Shop#chain")).as("spans ended before the subscriber's signal").hasSize(1);
 		});
 		hasChildren("order", "Shop#chain");
 		hasChildren("Shop#chain", "semaphore acquire", "semaphore hold", "lock acquire", "lock hold", "assembled",
@@ -251,7 +252,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("Each subscription is observed, within what its context says rather than its thread")
+	@DisplayName("Each subscription is observed, under its context's observation rather than its thread's")
 	void reactiveContext() {
 		order((shop) -> {
 			Mono<String> chain = shop.chain("SKU1", this::sold);
@@ -274,7 +275,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A chain that fails, or is cancelled, ends what is observed")
+	@DisplayName("A failed and a cancelled chain end their observations")
 	void reactiveInVain() {
 		IOException failure = new IOException("gone");
 		order((shop) -> assertThatException()
@@ -291,7 +292,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("A convention takes the place of the default")
+	@DisplayName("A convention replaces the default")
 	void convention() {
 		this.registry.observationConfig().observationConvention(new DefaultMethodObservationConvention() {
 			@Override
@@ -304,7 +305,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("An observer that throws, be it an error, disturbs no call")
+	@DisplayName("An exception or error of an observer disturbs no call")
 	void failing(CapturedOutput output) {
 		for (String place : List.of("start", "open", "close", "stop")) {
 			failing(place, new IllegalStateException("in " + place));
@@ -383,7 +384,7 @@ class MethodObservationsTests {
 
 	}
 
-	/** Throws in one place, itself or by the handlers of what it starts. */
+	/** Throws in one place, directly or in a handler of its observation. */
 	private record FailingObserver(String place,
 			Throwable failure) implements MethodObserver, ObservationHandler<Observation.Context> {
 

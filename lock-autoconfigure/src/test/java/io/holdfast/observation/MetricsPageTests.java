@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Makes {@code docs/metrics.md} from the meters that are registered, from the
- * observations, and from the Javadoc of both.
+ * Generates {@code docs/metrics.md} from the registered meters, from the observations,
+ * and from the Javadoc of both.
  */
 class MetricsPageTests {
 
@@ -42,7 +42,7 @@ class MetricsPageTests {
 			"the meters, the observations, and their Javadoc", getClass());
 
 	@Test
-	@DisplayName("docs/metrics.md lists the meters and spans as the code has them")
+	@DisplayName("docs/metrics.md lists the meters and spans of the code")
 	void page() throws IOException {
 		observations();
 		meters();
@@ -96,14 +96,14 @@ class MetricsPageTests {
 		}
 	}
 
-	/** All meters there are once a lock and a semaphore have been used. */
+	/** All meters, after the use of a lock and a semaphore. */
 	private static Map<String, List<Meter>> registered() {
 		SimpleMeterRegistry registry = new SimpleMeterRegistry();
 		try (ObservedInstance instance = new ObservedInstance(ObservedInstance.memory());
 				LeaseMeters meters = new LeaseMeters(registry)) {
 			instance.engine.observe(meters);
 			instance.locks.acquire("lock").release();
-			// Gauges of the fleet are for semaphores whose key is their name.
+			// Fleet gauges exist for semaphores whose key is their name.
 			instance.semaphores.acquire(SemaphoreRequest.of("semaphore", 1).name("semaphore")).release();
 			return registry.getMeters()
 				.stream()
@@ -129,7 +129,7 @@ class MetricsPageTests {
 		javadoc(type).forEach((name, meaning) -> this.page.row(code(name.toLowerCase(Locale.ROOT)), meaning));
 	}
 
-	/** What the Javadoc of each constant of an enum says, in their order. */
+	/** Javadoc of the constants of an enum, in order. */
 	private static Map<String, String> javadoc(Class<? extends Enum<?>> type) throws IOException {
 		Class<?> file = (type.getDeclaringClass() != null) ? type.getDeclaringClass() : type;
 		String source = Files.readString(MAIN.resolve(file.getName().replace('.', '/') + ".java"));

@@ -22,9 +22,8 @@ import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
 import io.micrometer.tracing.test.simple.SimpleTracer;
 
 /**
- * What it costs to observe a lock that no other thread wants, in memory: CPU time and
- * bytes for one acquire and release. Run by hand; the numbers in the documentation are
- * from here.
+ * Cost of observing an uncontended lock in memory: CPU time and bytes for an acquire and
+ * release. Run by hand for the numbers in the documentation.
  */
 final class ObservationCostMain {
 
@@ -60,7 +59,7 @@ final class ObservationCostMain {
 				for (int i = 0; i < CYCLES; i++) {
 					locks.acquire(request).release();
 					if (i % 50 == 0) {
-						// It keeps all spans.
+						// The tracer keeps all spans.
 						this.tracer.getSpans().clear();
 					}
 				}
@@ -71,7 +70,7 @@ final class ObservationCostMain {
 		}
 	}
 
-	/** Whatever else the machine does only adds. */
+	/** Other load of the machine only adds. */
 	private static double least(double[] values) {
 		return Arrays.stream(values).min().orElseThrow();
 	}

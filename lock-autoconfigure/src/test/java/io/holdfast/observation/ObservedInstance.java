@@ -21,7 +21,7 @@ import io.holdfast.memory.MemoryLeases;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An instance on leases in memory, whose store can be made to fail.
+ * Instance on leases in memory, whose store can fail.
  */
 final class ObservedInstance implements AutoCloseable {
 
@@ -31,16 +31,16 @@ final class ObservedInstance implements AutoCloseable {
 
 	final DefaultSemaphoreService semaphores;
 
-	/** The name of the store's method that fails. */
+	/** Name of the store's method that fails. */
 	volatile String failing = "";
 
-	/** The answer to releases, if the store is not to run them. */
+	/** Answer to releases in place of the store's; null to use the store. */
 	volatile @Nullable CompletableFuture<ReleaseReply> releaseAnswer;
 
-	/** How often it was looked at something. */
+	/** Number of inspections. */
 	volatile int inspections;
 
-	/** Whether such looks are answered. */
+	/** Whether inspections are answered. */
 	volatile boolean answering = true;
 
 	ObservedInstance(MemoryLeases leases) {
@@ -78,7 +78,7 @@ final class ObservedInstance implements AutoCloseable {
 				});
 	}
 
-	/** On a thread of its own: a stranger to what the test's thread holds. */
+	/** On a new thread, whose code holds nothing. */
 	static <T> CompletableFuture<T> onAnotherThread(Supplier<T> call) {
 		return CompletableFuture.supplyAsync(call, (task) -> new Thread(task).start()).orTimeout(10, TimeUnit.SECONDS);
 	}

@@ -56,8 +56,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The threads on which observers are told: of requests that are granted, refused, timed
- * out or cancelled, of losses and renewals.
+ * Threads of calls to observers, for granted, refused, timed-out and cancelled requests,
+ * for losses and renewals.
  */
 @WithRedis
 class ObserverThreadsTests {
@@ -82,7 +82,7 @@ class ObserverThreadsTests {
 
 	private final Shop shop;
 
-	/** An event loop of the application. */
+	/** Event loop of the application. */
 	private final ExecutorService loop = Executors.newSingleThreadExecutor((task) -> new Thread(task, "loop"));
 
 	private final Scheduler loopScheduler = Schedulers.fromExecutor(this.loop);
@@ -105,7 +105,7 @@ class ObserverThreadsTests {
 		this.loop.shutdownNow();
 	}
 
-	/** Do something on the event loop, and wait for the end that it has. */
+	/** Run an action on the event loop, and wait for the event of its end. */
 	private void onLoop(String end, Runnable action) {
 		int before = this.told.count(end);
 		CompletableFuture.runAsync(action, this.loop).orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join();
@@ -113,7 +113,7 @@ class ObserverThreadsTests {
 	}
 
 	@Test
-	@DisplayName("No observer is told on the timer, an event loop of the driver's or the application's, or a thread that cancels")
+	@DisplayName("No observer runs on the timer, on an event loop of driver or application, or on a cancelling thread")
 	void threads() {
 		LockLease held = this.others.acquire(LockRequest.of("taken").waitTime(SOON));
 		SemaphoreRequest one = SemaphoreRequest.of("s", 1).waitTime(SHORT);
@@ -148,7 +148,7 @@ class ObserverThreadsTests {
 		this.others.admin().forceRelease("lost");
 		await("lost").atMost(SOON).until(() -> this.told.count("lost") > 0 && !lost.isHeld());
 		held.release();
-		// Blocking callers are told on their own thread.
+		// Observers of blocking calls run on the caller's thread.
 		assertThat(this.told.threads).filteredOn((line) -> line.contains(" on loop"))
 			.containsExactlyInAnyOrder("began on loop", "granted on loop", "ended on loop",
 					"start of holdfast.lock.acquire on loop", "stop of holdfast.lock.acquire on loop",
@@ -157,7 +157,7 @@ class ObserverThreadsTests {
 	}
 
 	@Test
-	@DisplayName("The end of an annotated call's observation is told neither on an event loop nor on a timer")
+	@DisplayName("The observation of an annotated call ends neither on an event loop nor on a timer")
 	void annotatedCalls() {
 		LockLease held = this.others.acquire(LockRequest.of("taken").waitTime(SOON));
 		String end = "stop of holdfast.method";
@@ -189,7 +189,7 @@ class ObserverThreadsTests {
 	}
 
 	@Test
-	@DisplayName("Handlers that stand still at many timed-out requests cost no other request its lease, nor its grant")
+	@DisplayName("Blocked handlers of many timed-out requests cost other requests neither leases nor grants")
 	void slowHandlers() {
 		LockLease held = this.others.acquire(LockRequest.of("taken").waitTime(SOON));
 		LockLease unrelated = this.locks.acquire(LockRequest.of("unrelated").leaseTime(Duration.ofSeconds(2)));
@@ -200,10 +200,10 @@ class ObserverThreadsTests {
 			.toList();
 		await("all but those whose observers run are told").atMost(SOON)
 			.until(() -> refused.stream().filter(CompletableFuture::isDone).count() >= 200 - 64);
-		assertThat(this.told.standing.get()).as("threads that are kept").isBetween(1, 64);
+		assertThat(this.told.standing.get()).as("blocked threads").isBetween(1, 64);
 		awaitRenewals(unrelated);
 		unrelated.ensureHeld();
-		// A loss is found and told, and others are granted what is free.
+		// A loss is found and its listener called, and free locks are granted.
 		LockLease ending = this.locks.acquireAsync(LockRequest.of("ending"))
 			.orTimeout(SOON.toSeconds(), TimeUnit.SECONDS)
 			.join();
@@ -229,7 +229,8 @@ class ObserverThreadsTests {
 	}
 
 	@Test
-	@DisplayName("The application's tracing of Redis commands sees none of Holdfast, whose event loop it would hold up")
+	@DisplayName("The application's tracing of Redis commands sees no command of Holdfast, whose event loop it would "
+			+ "block")
 	void commands() {
 		this.locks.acquire("free").release();
 		assertThat(this.told.count("start of lettuce")).isZero();
@@ -237,7 +238,7 @@ class ObserverThreadsTests {
 		assertThat(this.told.count("start of lettuce")).isPositive();
 	}
 
-	/** Events that were told, and their threads. */
+	/** Recorded events and their threads. */
 	static final class Told {
 
 		private static final Set<String> STRANGE = Set.of("holdfast-timer", "lettuce", "parallel", "Completable",

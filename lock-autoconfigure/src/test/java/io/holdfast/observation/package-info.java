@@ -1,5 +1,5 @@
 /**
- * What is observed and counted, as registries, scrapes and traces show it.
+ * Observations and meters in registries, scrapes and traces.
  */
 @NullMarked
 package io.holdfast.observation;

@@ -60,7 +60,7 @@ class JedisOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("Between attempts, a transaction keeps no connection of the pool")
+	@DisplayName("Between attempts, a transaction holds no connection of the pool")
 	void pausesWithoutConnection() {
 		OptimisticTransactions through = new OptimisticTransactions(connect(poolOfOne()));
 		AtomicInteger attempts = new AtomicInteger();

@@ -46,12 +46,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Optimistic transactions over Lettuce, and the connections that it has for them.
+ * Optimistic transactions over Lettuce, and their connections.
  */
 @WithRedis
 class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 
-	/** How many connections wait for further transactions. */
+	/** Number of idle connections for further transactions. */
 	private static final int IDLE = 8;
 
 	/** Flag in the answer of {@code CLIENT LIST}. */
@@ -125,7 +125,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("S8 watched and read on one connection, beside the shared connection of the factory")
+	@DisplayName("S8 keys are watched and read on one connection, beside the shared connection of the factory")
 	void watchesBesideSharedConnection() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = connect(server.host(), server.port());
@@ -141,7 +141,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("S8 thousands of transactions, one after the other, on one connection")
+	@DisplayName("S8 thousands of transactions in sequence use one connection")
 	void reusesConnection() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
@@ -155,7 +155,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("S8 thousands of transactions of many threads, failing ones too, leave a few connections for the next")
+	@DisplayName("S8 thousands of transactions of many threads, also failing ones, leave a few idle connections")
 	void leavesFewConnections() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
@@ -181,7 +181,8 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("F16 thousands of interrupts at any moment: nothing is written in part or left, no connection lost")
+	@DisplayName("F16 thousands of interrupts at any moment: no write is partial or left queued, and no connection "
+			+ "leaks")
 	void interrupts() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
@@ -207,7 +208,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			LockSupport.parkNanos(ThreadLocalRandom.current().nextInt(2_000_000));
 			workers.get(i % workers.size()).interrupt();
 		}
-		// On a busy machine, none may get through between two interrupts.
+		// On a busy machine, no transaction may succeed between two interrupts.
 		await("something written").atMost(SOON).until(() -> written.get() > 0);
 		enough.set(true);
 		assertThat(CompletableFuture.allOf(ends.toArray(CompletableFuture[]::new))).succeedsWithin(SOON);
@@ -231,7 +232,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			written.incrementAndGet();
 		}
 		catch (HoldfastException | DataAccessException ex) {
-			assertThat(Thread.currentThread().isInterrupted()).as("flag").isTrue();
+			assertThat(Thread.currentThread().isInterrupted()).as("interrupt flag").isTrue();
 			if (ex.getMessage().contains("it is not known whether it was run")) {
 				unknown.incrementAndGet();
 			}
@@ -240,7 +241,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("F9 Redis is silent: over after the driver's time for one command")
+	@DisplayName("F9 with a silent Redis, a transaction ends after the driver's command timeout")
 	void redisIsSilent() {
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
 			OptimisticTransactions through = new OptimisticTransactions(
@@ -264,7 +265,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("A connection to a former master that answers no reads is not used again, although it stays open")
+	@DisplayName("A connection to a former master that does not answer is not used again, although it stays open")
 	void formerMaster() {
 		RedisServer old = this.redis.startServer("--replica-serve-stale-data", "no");
 		RedisServer next = this.redis.startServer();
@@ -285,7 +286,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("A factory that is stopped and started is used anew")
+	@DisplayName("A factory is used anew after a stop and a start")
 	void survivesRestartedFactory() {
 		increment(this.transactions);
 		((LettuceConnectionFactory) this.factory).stop();
@@ -297,7 +298,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("S8 it reads from the master, whatever reads are configured to do")
+	@DisplayName("S8 a transaction reads from the master, for any configured read preference")
 	void readsFromMaster() {
 		RedisServer master = this.redis.startServer();
 		RedisServer replica = this.redis.startServer("--replicaof", master.host(), Integer.toString(master.port()));
@@ -318,7 +319,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("A configuration that names master and replicas one by one is told not to do")
+	@DisplayName("A static configuration of master and replicas is refused")
 	void refusesStaticMasterReplica() {
 		OptimisticTransactions through = new OptimisticTransactions(
 				connect(new RedisStaticMasterReplicaConfiguration(this.redis.host(), this.redis.port()),
@@ -328,7 +329,8 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("It works in the configured database, and as a user with the rights of the guide; a missing right is told")
+	@DisplayName("A transaction works in the configured database, with the rights of the guide; a missing right is an "
+			+ "error")
 	void databaseAndRights() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate admin = new StringRedisTemplate(connect(server.host(), server.port()));
@@ -345,7 +347,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 		StringRedisTemplate template = new StringRedisTemplate(connections);
 		increment(through);
 		assertThat(template.opsForValue().get(this.a)).isEqualTo("1");
-		assertThat(admin.hasKey(this.a)).as("in another database").isFalse();
+		assertThat(admin.hasKey(this.a)).as("value in the default database").isFalse();
 		assertThatExceptionOfType(OptimisticTransactionException.class)
 			.isThrownBy(() -> through.execute(List.of(this.a, this.b), (tx) -> {
 				template.opsForValue().append(this.a, "0");

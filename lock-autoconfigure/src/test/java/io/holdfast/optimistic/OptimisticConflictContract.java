@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * What optimistic transactions promise while others change the same keys, whatever the
- * driver. See {@link OptimisticTransactionContract}.
+ * Contract of optimistic transactions under concurrent changes, for each driver. See
+ * {@link OptimisticTransactionContract}.
  */
 abstract class OptimisticConflictContract {
 
@@ -58,7 +58,7 @@ abstract class OptimisticConflictContract {
 		this.b = redis.keyPrefix() + "b";
 	}
 
-	/** Connections that are closed at the test's end. */
+	/** Create a factory, closed at the test's end. */
 	abstract RedisConnectionFactory connect(String host, int port);
 
 	@BeforeEach
@@ -72,7 +72,7 @@ abstract class OptimisticConflictContract {
 		Thread.interrupted();
 	}
 
-	/** As another client. */
+	/** Change the key as another client. */
 	void change(String key) {
 		this.redis.template().opsForValue().append(key, "+");
 	}
@@ -112,7 +112,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 threads of two instances that count up one key never lose an update")
+	@DisplayName("S8 threads of two instances that increment one key lose no update")
 	void counter() {
 		OptimisticTransactions other = new OptimisticTransactions(connect(this.redis.host(), this.redis.port()));
 		CompletableFuture<Void> ours = onThreads(4, () -> countTo(100, this.transactions.with(PATIENT)));
@@ -128,7 +128,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 what is moved between several keys neither vanishes nor doubles")
+	@DisplayName("S8 amounts moved between keys neither vanish nor double")
 	void transfer() {
 		List<String> accounts = List.of(this.a, this.b, this.redis.keyPrefix() + "c");
 		accounts.forEach((account) -> this.values.set(account, "10"));
@@ -156,7 +156,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 a change by another client in between: tried again with what is there then")
+	@DisplayName("S8 after a change by another client, the next attempt reads the new value")
 	void triesAgain() {
 		this.values.set(this.a, "1");
 		AtomicInteger attempts = new AtomicInteger();
@@ -174,7 +174,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 a key that did not exist, or ceased to exist, counts as changed")
+	@DisplayName("S8 the creation and the deletion of a key count as changes")
 	void comesAndGoes() {
 		AtomicInteger attempts = new AtomicInteger();
 		Boolean existed = this.transactions.execute(List.of(this.a), (tx) -> {
@@ -191,7 +191,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 a hot key: given up, with the attempts, the time and the keys")
+	@DisplayName("S8 a hot key ends in an exception with attempts, time and keys")
 	void givesUp() {
 		AtomicInteger attempts = new AtomicInteger();
 		Options bounds = new Options(4, Duration.ofMinutes(1), Duration.ofMillis(20));
@@ -221,7 +221,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 the longest time ends the attempts, however many are allowed")
+	@DisplayName("S8 the maximum time ends the attempts, for any maximum number")
 	void givesUpInTime() {
 		Options bounds = new Options(500, Duration.ofSeconds(1), Duration.ofMillis(10));
 		increment(this.transactions, this.a);
@@ -251,7 +251,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("S8 a former value that is written again, and another expiry, count as changes")
+	@DisplayName("S8 writing the same value, and changing the expiry, count as changes")
 	void sameValue() {
 		this.values.set(this.a, "same");
 		List<String> keys = List.of(this.a, this.b);
@@ -266,7 +266,7 @@ abstract class OptimisticConflictContract {
 	}
 
 	@Test
-	@DisplayName("A key that is named twice is watched once")
+	@DisplayName("A key that is given twice is watched once")
 	void namedTwice() {
 		assertThat(failWhile(Stream.of(this.a, this.a).toList(), () -> change(this.a)).getKeys())
 			.containsExactly(this.a);

@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * The drivers that optimistic transactions watch keys with.
+ * Drivers for the watched keys of optimistic transactions.
  */
 class OptimisticDriverTests {
 
@@ -28,7 +28,7 @@ class OptimisticDriverTests {
 		return Stream.concat(proxied(new LettuceConnectionFactory()), proxied(new JedisConnectionFactory()));
 	}
 
-	/** A factory itself, and behind proxies by interface, by class and by both. */
+	/** The factory itself, and behind proxies by interface, by class and by both. */
 	private static Stream<RedisConnectionFactory> proxied(RedisConnectionFactory factory) {
 		ProxyFactory byInterface = new ProxyFactory();
 		byInterface.setTarget(factory);
@@ -42,7 +42,7 @@ class OptimisticDriverTests {
 
 	@ParameterizedTest
 	@MethodSource("foreign")
-	@DisplayName("A connection factory that is neither Lettuce's nor Jedis's is refused, also behind a proxy, with the cure")
+	@DisplayName("A connection factory of another library is refused, also behind a proxy, with the cure")
 	void foreign(RedisConnectionFactory factory) {
 		assertThatIllegalStateException().isThrownBy(() -> new OptimisticTransactions(factory))
 			.withMessageContaining("OptimisticTransactions cannot watch keys on connections of "
@@ -53,7 +53,7 @@ class OptimisticDriverTests {
 
 	@ParameterizedTest
 	@MethodSource("known")
-	@DisplayName("Lettuce's and Jedis's are not, behind a proxy either")
+	@DisplayName("Factories of Lettuce and Jedis are accepted, also behind a proxy")
 	void known(RedisConnectionFactory factory) {
 		assertThatNoException().isThrownBy(() -> new OptimisticTransactions(factory));
 	}

@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What optimistic transactions promise, whatever the driver.
+ * Contract of optimistic transactions, for each driver.
  */
 abstract class OptimisticTransactionContract extends OptimisticConflictContract {
 
@@ -51,7 +51,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("Without writes it reads once, and changes by others do not matter")
+	@DisplayName("A transaction without writes runs once, even under changes by other clients")
 	void readsOnly() {
 		this.values.set(this.a, "1");
 		AtomicInteger attempts = new AtomicInteger();
@@ -65,8 +65,8 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	/**
-	 * What an ended transaction still watched or had queued would keep the next one on
-	 * its connection from being run at the first attempt.
+	 * A leftover watch or queued command would fail the first attempt of the next
+	 * transaction on the connection.
 	 */
 	private void assertNothingLeft() {
 		change(this.a);
@@ -80,7 +80,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("Writers that queue nothing, or only commands without a result, are run once")
+	@DisplayName("Writers that queue no command, or only commands without a result, run once")
 	void queuesWhatHasNoResult() {
 		AtomicInteger attempts = new AtomicInteger();
 		this.transactions.execute(List.of(this.a), (tx) -> {
@@ -96,7 +96,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("What reading throws comes out as it is, and nothing is written or left watched")
+	@DisplayName("An exception of the reading code reaches the caller unchanged, with nothing written or left watched")
 	void readingThrows() {
 		this.redis.template().opsForList().leftPush(this.a, "element");
 		assertThatExceptionOfType(DataAccessException.class)
@@ -112,7 +112,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("What a writer throws comes out as it is, and what was queued before is not run")
+	@DisplayName("An exception of a writer reaches the caller unchanged, and earlier queued commands do not run")
 	void writerThrows() {
 		IllegalStateException failure = new IllegalStateException("cannot write");
 		assertThatIllegalStateException().isThrownBy(() -> this.transactions.execute(List.of(this.a), (tx) -> {
@@ -127,7 +127,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("Nothing can be noted when the attempt is over")
+	@DisplayName("No writer can be added after the end of the attempt")
 	void notesNothingLater() {
 		AtomicReference<OptimisticTransaction> attempt = new AtomicReference<>();
 		this.transactions.execute(List.of(this.a), (tx) -> {
@@ -139,7 +139,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("A command that fails while it is run is told, and that the others stand")
+	@DisplayName("A failed command is an error, which says that the other commands took effect")
 	void runsWrongCommand() {
 		this.values.set(this.a, "text");
 		assertThatExceptionOfType(LeaseStoreException.class)
@@ -157,7 +157,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("A command that Redis does not accept is told, and nothing is written")
+	@DisplayName("A command that Redis rejects is an error, and nothing is written")
 	void queuesUnknownCommand() {
 		assertThatExceptionOfType(LeaseStoreException.class)
 			.isThrownBy(() -> this.transactions.execute(List.of(this.a), (tx) -> {
@@ -172,7 +172,8 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F16 interrupted between attempts: over at once, the flag is kept, nothing is written or left watched")
+	@DisplayName("F16 an interrupt between attempts ends the transaction at once, keeps the flag, and leaves nothing "
+			+ "written or watched")
 	void interrupted() {
 		Options bounds = new Options(100, Duration.ofHours(1), Duration.ofMinutes(10));
 		AtomicInteger attempts = new AtomicInteger();
@@ -209,7 +210,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F16 interrupted before: not even tried, and the flag is kept")
+	@DisplayName("F16 an interrupt before the transaction prevents any attempt, and keeps the flag")
 	void interruptedBefore() {
 		Thread.currentThread().interrupt();
 		assertThatExceptionOfType(OptimisticTransactionException.class)
@@ -217,12 +218,13 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 				throw new AssertionError("tried");
 			}))
 			.satisfies((ex) -> assertThat(ex.getAttempts()).isZero());
-		assertThat(Thread.interrupted()).as("flag").isTrue();
+		assertThat(Thread.interrupted()).as("interrupt flag").isTrue();
 		assertNothingLeft();
 	}
 
 	@Test
-	@DisplayName("F16 interrupted by the attempt itself: its exception, the flag kept, nothing written or left watched")
+	@DisplayName("F16 an interrupt by the attempt itself keeps the attempt's exception and the flag, with nothing "
+			+ "written or watched")
 	void interruptedWithin() {
 		IllegalStateException failure = new IllegalStateException("interrupted");
 		assertThatIllegalStateException().isThrownBy(() -> this.transactions.execute(List.of(this.a), (tx) -> {
@@ -230,13 +232,13 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 			Thread.currentThread().interrupt();
 			throw failure;
 		})).isSameAs(failure);
-		assertThat(Thread.interrupted()).as("flag").isTrue();
+		assertThat(Thread.interrupted()).as("interrupt flag").isTrue();
 		assertThat(this.values.get(this.b)).isNull();
 		assertNothingLeft();
 	}
 
 	@Test
-	@DisplayName("S8 a transaction inside of another is one of its own, and ends no watching but its own")
+	@DisplayName("S8 a nested transaction is separate, and ends only its own watch")
 	void nested() {
 		AtomicInteger attempts = new AtomicInteger();
 		this.transactions.execute(List.of(this.a), (tx) -> {
@@ -249,11 +251,11 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 			return null;
 		});
 		assertThat(this.values.get(this.a)).isEqualTo("after +");
-		assertThat(this.values.get(this.b)).as("one per attempt").isEqualTo("2");
+		assertThat(this.values.get(this.b)).as("nested transactions, one per attempt").isEqualTo("2");
 	}
 
 	@Test
-	@DisplayName("S8 what an application's templates do in between, in transactions too, ends no watching")
+	@DisplayName("S8 an application's templates, also in transactions, end no watch")
 	void applicationsTemplate() {
 		StringRedisTemplate template = new StringRedisTemplate(this.factory);
 		AtomicInteger attempts = new AtomicInteger();
@@ -283,7 +285,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 		});
 	}
 
-	/** Connections of a pool, closed at the test's end. */
+	/** Create a factory with a pool, closed at the test's end. */
 	abstract RedisConnectionFactory connect(GenericObjectPoolConfig<?> pool);
 
 	static GenericObjectPoolConfig<?> poolOfOne() {
@@ -293,7 +295,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 		return one;
 	}
 
-	/** Ways in which a transaction ends. */
+	/** Ends of a transaction. */
 	enum End {
 
 		WITHOUT_WRITES, WRITTEN, FAILED_ATTEMPT, FAILED_WRITER, FAILED_COMMAND, REFUSED_COMMAND, CONFLICT
@@ -339,7 +341,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("S8 inside of a MULTI of the application's it still reads, and is written before that")
+	@DisplayName("S8 inside of the application's MULTI a transaction still reads, and writes before the MULTI ends")
 	void insideOfMulti() {
 		this.values.set(this.a, "1");
 		inMulti(new StringRedisTemplate(this.factory), () -> {
@@ -349,7 +351,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("S8 inside of a transaction of Spring's it is written at once, and stays when that is rolled back")
+	@DisplayName("S8 inside of a Spring transaction a transaction writes at once, and its writes survive the rollback")
 	void insideOfSpringsTransaction() {
 		StringRedisTemplate template = new StringRedisTemplate(this.factory);
 		template.setEnableTransactionSupport(true);
@@ -364,7 +366,8 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F10 Redis is down: the store's trouble, nothing was written, and it works when Redis is back")
+	@DisplayName("F10 while Redis is down a transaction fails as a store failure without writes, and works when Redis "
+			+ "is back")
 	void redisIsDown() {
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
 			OptimisticTransactions through = new OptimisticTransactions(connect(proxy.host(), proxy.port()));
@@ -383,7 +386,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("S8 F11 the connection breaks, and with it the watching: nothing is written, although Redis is back")
+	@DisplayName("S8 F11 a broken connection ends the watch: nothing is written, although Redis is back")
 	void connectionBreaksAfterReading() {
 		this.values.set(this.a, "1");
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
@@ -402,7 +405,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("S8 F11 the connection breaks between the writes: none is written by itself, although Redis is back")
+	@DisplayName("S8 F11 a connection that breaks between the writes causes no partial write, although Redis is back")
 	void connectionBreaksBetweenWrites() {
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
 			OptimisticTransactions through = new OptimisticTransactions(connect(proxy.host(), proxy.port()));
@@ -413,7 +416,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 					tx.write(set(this.b, "lost"));
 					return null;
 				}));
-			// In its order behind what the broken connection might have sent again.
+			// Comes in order after any command that the broken connection might resend.
 			await().atMost(SOON).ignoreExceptions().until(() -> through.execute(List.of(this.a), (tx) -> true));
 			assertThat(this.values.get(this.a)).isNull();
 			assertThat(this.values.get(this.b)).isNull();
@@ -426,7 +429,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F5 the answer to EXEC is lost: it is not known what was written, and nothing is written twice")
+	@DisplayName("F5 a lost answer to EXEC leaves the result unknown, and nothing is written twice")
 	void answerIsLost() {
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
 			OptimisticTransactions through = new OptimisticTransactions(connect(proxy.host(), proxy.port()));
@@ -456,11 +459,11 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 			.withMessageContaining("name all keys that its writes depend on");
 	}
 
-	/** Connections to a cluster that need not be there. */
+	/** Connections to a cluster that need not exist. */
 	abstract RedisConnectionFactory cluster(RedisClusterConfiguration configuration);
 
 	@Test
-	@DisplayName("A cluster is refused with what to do instead, and without being asked")
+	@DisplayName("A cluster is refused without a connection, with the alternative")
 	void refusesCluster() {
 		RedisConnectionFactory nowhere = cluster(new RedisClusterConfiguration(List.of("127.0.0.1:1")));
 		assertThatExceptionOfType(UnsupportedOperationException.class)

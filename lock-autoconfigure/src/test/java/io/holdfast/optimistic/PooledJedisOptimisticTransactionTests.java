@@ -9,8 +9,8 @@ import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 /**
- * Optimistic transactions over Jedis as Spring used it before Jedis 7: one connection of
- * the pool for reading and writing.
+ * Optimistic transactions over Jedis as in Spring before Jedis 7: one connection of the
+ * pool for reading and writing.
  */
 @WithRedis
 @Slow
@@ -23,7 +23,7 @@ class PooledJedisOptimisticTransactionTests extends JedisOptimisticTransactionTe
 	@Override
 	void customize(JedisConnectionFactory connections) {
 		BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(connections);
-		// Without it, Spring Data Redis has no other way.
+		// Without UnifiedJedis, Spring Data Redis uses the pool.
 		if (properties.isWritableProperty("useUnifiedJedis")) {
 			properties.setPropertyValue("useUnifiedJedis", false);
 		}

@@ -39,8 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.BDDMockito.given;
 
 /**
- * What a chain with a lock does, step by step, on a service that answers when it is told
- * to.
+ * Steps of a chain with a lock, on a service that answers on command.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ReactiveLockServiceTests {
@@ -53,7 +52,7 @@ class ReactiveLockServiceTests {
 
 	private final List<LockRequest> requests = new ArrayList<>();
 
-	/** What the next request gets. */
+	/** Result of the next request. */
 	private CompletableFuture<LockLease> grant = new CompletableFuture<>();
 
 	private ScriptedLease lease = new ScriptedLease();
@@ -71,7 +70,8 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("The lock is asked for at subscription, the chain runs when it is granted, its value comes after the release")
+	@DisplayName("A subscription requests the lock, the chain runs after the grant, and its value comes after the "
+			+ "release")
 	void mono() {
 		List<String> events = new ArrayList<>();
 		Mono<String> chain = this.locks.withLock(REQUEST,
@@ -88,7 +88,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("An error comes after the release, as it was")
+	@DisplayName("An error comes after the release, unchanged")
 	void error() {
 		Sinks.Empty<String> work = Sinks.empty();
 		StepVerifier.create(this.locks.withLock("scripted", work.asMono()))
@@ -114,7 +114,7 @@ class ReactiveLockServiceTests {
 
 	@ParameterizedTest
 	@MethodSource("failingSubscriptions")
-	@DisplayName("A chain that cannot even be subscribed to fails, and the lock is released")
+	@DisplayName("A chain whose subscription throws fails, and the lock is released")
 	void failingSubscription(Flux<String> chain) {
 		this.lease = ScriptedLease.obliging();
 		grant();
@@ -125,7 +125,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("Of many values each comes at once and on demand, the end after the release")
+	@DisplayName("Values come at once and on demand, and the end after the release")
 	void flux() {
 		TestPublisher<Integer> work = TestPublisher.create();
 		List<Long> demand = new ArrayList<>();
@@ -147,7 +147,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("Demand that comes while the lock is awaited is not forgotten")
+	@DisplayName("Demand during the wait for the lock is kept")
 	void earlyDemand() {
 		TestPublisher<Integer> work = TestPublisher.create();
 		StepVerifier.create(this.locks.withLock(REQUEST, work.flux()), 3)
@@ -161,7 +161,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("The chain runs on another thread than the subscriber's, also if the lock is granted at once")
+	@DisplayName("The chain runs on another thread than the subscriber, also after an immediate grant")
 	void neverOnTheSubscribersThread() {
 		this.lease = ScriptedLease.obliging();
 		grant();
@@ -188,7 +188,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while waiting ends the wait; the chain never runs")
+	@DisplayName("Cancellation during the wait ends the wait; the chain never runs")
 	void cancelledWait() {
 		TestPublisher<String> work = TestPublisher.create();
 		Disposable waiting = this.locks.withLock(REQUEST, work.mono()).subscribe();
@@ -198,16 +198,16 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation before anything is requested asks for nothing")
+	@DisplayName("Cancellation before any demand requests nothing")
 	void cancelledBeforeDemand() {
 		StepVerifier.create(this.locks.acquire(REQUEST), 0).thenCancel().verify();
 		assertThat(this.requests).isEmpty();
 	}
 
 	@Test
-	@DisplayName("A lease that comes although the wait was cancelled is released")
+	@DisplayName("A lease that comes in spite of the cancellation is released")
 	void grantedInSpiteOfCancellation() {
-		// A future that was completed just before, but whose subscriber does not know.
+		// A future completed just before, whose subscriber has not seen it yet.
 		CompletableFuture<LockLease> late = new CompletableFuture<>() {
 
 			@Override
@@ -233,7 +233,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while the chain runs cancels it and releases the lock, once")
+	@DisplayName("Cancellation of a running chain cancels the chain and releases the lock, once")
 	void cancelledChain() {
 		TestPublisher<String> work = TestPublisher.create();
 		Disposable running = this.locks.withLock(REQUEST, work.mono()).subscribe();
@@ -246,7 +246,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation while the release is awaited releases no second time, nor gives up the release")
+	@DisplayName("Cancellation during the release neither repeats nor abandons the release")
 	void cancelledRelease() {
 		Disposable ending = this.locks.withLock(REQUEST, Mono.just("value")).subscribe();
 		grant();
@@ -257,7 +257,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("What keeps the lock from being had is the subscriber's error, and the chain does not run")
+	@DisplayName("A refusal or failure is the subscriber's error, and the chain does not run")
 	void notAcquired() {
 		TestPublisher<String> work = TestPublisher.create();
 		LockNotAcquiredException timeOut = timeOut(Reason.TIMED_OUT);
@@ -271,14 +271,14 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A service that throws instead of giving a future is the subscriber's error, too")
+	@DisplayName("A service that throws instead of returning a future is the subscriber's error, too")
 	void throwingService() {
 		given(this.service.acquireAsync(ArgumentMatchers.any())).willThrow(new IllegalStateException("closed"));
 		StepVerifier.create(this.locks.acquire(REQUEST)).verifyErrorMessage("closed");
 	}
 
 	@Test
-	@DisplayName("tryAcquire is empty if others held the key for too long; other trouble is an error")
+	@DisplayName("tryAcquire is empty after a timeout; other failures are errors")
 	void tryAcquire() {
 		this.grant.completeExceptionally(timeOut(Reason.TIMED_OUT));
 		StepVerifier.create(this.locks.tryAcquire("scripted")).verifyComplete();
@@ -297,7 +297,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A loss cancels the chain, and the subscriber is told so")
+	@DisplayName("A loss cancels the chain, and the subscriber gets the error")
 	void loss() {
 		TestPublisher<String> work = TestPublisher.create();
 		StepVerifier.create(this.locks.withLock(REQUEST, work.mono()))
@@ -311,7 +311,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A loss that is only noticed by the release is told, too")
+	@DisplayName("A loss that only the release finds is an error, too")
 	void lossAtTheEnd() {
 		grant();
 		this.lease.answer.complete(ReleaseResult.LOST);
@@ -335,7 +335,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A failing release hides neither a value nor an error")
+	@DisplayName("A failed release hides neither a value nor an error")
 	void failingRelease(CapturedOutput output) {
 		grant();
 		this.lease.answer.completeExceptionally(new LeaseStoreException("scripted", "no answer", null));
@@ -346,7 +346,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A chain in a chain asks within the outer one's context, also after a change of threads")
+	@DisplayName("A nested chain acquires within the outer chain's context, also on another thread")
 	void nested() {
 		grant();
 		this.lease.answer.complete(ReleaseResult.RELEASED);
@@ -360,7 +360,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A chain that is subscribed to on a thread with leases asks within them; an explicit context comes first")
+	@DisplayName("A chain acquires within the leases of the subscribing thread; an explicit context takes precedence")
 	void contextOfThread() {
 		grant();
 		this.lease.answer.complete(ReleaseResult.RELEASED);
@@ -379,7 +379,8 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("What was acquired by hand can be added to the context of a chain; without any, it is empty")
+	@DisplayName("A lease acquired by hand can be added to the context of a chain; without leases, the context is "
+			+ "empty")
 	void contextByHand() {
 		StepVerifier.create(ReactiveLeaseContext.current().contextWrite(ReactiveLeaseContext.with(this.lease)))
 			.assertNext((context) -> assertThat(context.lease()).isSameAs(this.lease))
@@ -390,7 +391,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A future that the service cancels itself is an error like others")
+	@DisplayName("A future that the service itself cancels is an error")
 	void cancelledByService() {
 		this.grant.cancel(true);
 		StepVerifier.create(this.locks.acquire(REQUEST)).verifyError(CancellationException.class);

@@ -32,8 +32,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Subscriptions that are cancelled in the moment in which they are granted something, or
- * in which their chain ends. Nothing may stay held.
+ * Cancellations at the moment of the grant, or of the end of the chain. No lease may stay
+ * held.
  */
 @Slow
 class ReactiveRaceTests {
@@ -60,7 +60,7 @@ class ReactiveRaceTests {
 
 	private final Random random = new Random(4);
 
-	/** How often the racing subscription got what it asked for. */
+	/** Number of racing subscriptions that were granted. */
 	private final AtomicInteger granted = new AtomicInteger();
 
 	@AfterEach
@@ -70,39 +70,39 @@ class ReactiveRaceTests {
 	}
 
 	@Test
-	@DisplayName("A waiting chain that is cancelled when the lock is handed to it")
+	@DisplayName("A waiting chain is cancelled during the hand-over of the lock")
 	void waitingMono() throws Exception {
 		race(() -> this.locks.acquire(LOCK), (grants) -> this.reactiveLocks.withLock(LOCK, grants));
 	}
 
 	@Test
-	@DisplayName("A waiting chain of many values that is cancelled when the lock is handed to it")
+	@DisplayName("A waiting chain of many values is cancelled during the hand-over of the lock")
 	void waitingFlux() throws Exception {
 		race(() -> this.locks.acquire(LOCK), (grants) -> this.reactiveLocks.withLock(LOCK, grants.flux()));
 	}
 
 	@Test
-	@DisplayName("A waiting chain that is cancelled when a permit is handed to it")
+	@DisplayName("A waiting chain is cancelled during the hand-over of a permit")
 	void waitingForPermit() throws Exception {
 		race(() -> this.semaphores.acquire(PERMIT),
 				(grants) -> this.reactiveSemaphores.withPermits(PERMIT, grants.flux()));
 	}
 
 	@Test
-	@DisplayName("A subscriber that gets a lease by hand has it; otherwise it is released")
+	@DisplayName("A subscriber that gets a lease by hand holds the lease; otherwise the lease is released")
 	void byHand() throws Exception {
 		race(() -> this.locks.acquire(LOCK),
 				(grants) -> this.reactiveLocks.acquire(LOCK).doOnNext(LockLease::releaseAsync).then(grants));
 	}
 
 	@Test
-	@DisplayName("A chain that is cancelled when its lock, which is free, is granted")
+	@DisplayName("A chain is cancelled during the grant of its free lock")
 	void free() throws Exception {
 		race(() -> null, (grants) -> this.reactiveLocks.withLock(LOCK, grants));
 	}
 
 	@Test
-	@DisplayName("A chain that is cancelled when it ends by itself")
+	@DisplayName("A chain is cancelled during its own end")
 	void ending() throws Exception {
 		race(() -> null, (grants) -> this.reactiveLocks.withLock(LOCK, grants.then(Mono.just(1))));
 	}
@@ -113,7 +113,7 @@ class ReactiveRaceTests {
 		int edge = 0;
 		for (int run = 0; run < RUNS; run++) {
 			int before = this.granted.get();
-			// How much later the cancellation comes than the release.
+			// Delay of the cancellation after the release.
 			int lead = edge + this.random.nextInt(2001) - 1000;
 			Lease held = holder.acquire();
 			Disposable waiting = (held != null) ? Flux.from(chain.apply(grants)).subscribe() : null;
@@ -130,7 +130,7 @@ class ReactiveRaceTests {
 			await("nothing held after run " + run).pollDelay(Duration.ZERO)
 				.pollInterval(Duration.ofMillis(1))
 				.until(this.leases::isIdle);
-			// Towards the moment at which both are equally fast.
+			// Converges to the delay at which both are equally fast.
 			edge += (this.granted.get() > before) ? -200 : 200;
 		}
 		assertThat(this.granted).hasValueBetween(RUNS / 20, RUNS - RUNS / 20);
@@ -144,7 +144,7 @@ class ReactiveRaceTests {
 
 	private interface Holder {
 
-		/** What the racing subscription has to wait for; null for nothing. */
+		/** Holder that the racing subscription waits for; null without a wait. */
 		Lease acquire();
 
 	}

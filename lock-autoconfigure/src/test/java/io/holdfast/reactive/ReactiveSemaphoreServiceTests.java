@@ -39,7 +39,7 @@ class ReactiveSemaphoreServiceTests {
 	}
 
 	@Test
-	@DisplayName("A chain has its permits while it runs, and finds their lease; its value comes after the release")
+	@DisplayName("A chain has its permits during its run, and finds their lease; its value comes after the release")
 	void withPermits() {
 		Mono<Integer> inside = ReactiveLeaseContext.current()
 			.map((context) -> 10 * context.permits().permits() + used());
@@ -59,7 +59,7 @@ class ReactiveSemaphoreServiceTests {
 	}
 
 	@Test
-	@DisplayName("Permits are not nested: a chain in a chain takes its own")
+	@DisplayName("Permits are not nested: an inner chain takes its own")
 	void notNested() {
 		Mono<Integer> inner = this.semaphores.withPermits(SemaphoreRequest.of("s", 2), Mono.fromSupplier(this::used));
 		StepVerifier.create(this.semaphores.withPermits(SemaphoreRequest.of("s", 2), inner))
@@ -68,7 +68,7 @@ class ReactiveSemaphoreServiceTests {
 	}
 
 	@Test
-	@DisplayName("There is no waiting unless it is asked for; a chain that waits gets the permit of one that is cancelled")
+	@DisplayName("tryAcquire does not wait by default; a waiting chain gets the permit of a cancelled chain")
 	void waiting() {
 		Disposable running = this.semaphores.withPermits(SemaphoreRequest.of("s", 1), Mono.never()).subscribe();
 		Awaitility.await().until(() -> used() == 1);
@@ -86,7 +86,7 @@ class ReactiveSemaphoreServiceTests {
 	}
 
 	@Test
-	@DisplayName("More than there are is an error also of tryAcquire")
+	@DisplayName("A request above the limit is an error of tryAcquire, too")
 	void exceedsLimit() {
 		StepVerifier.create(this.semaphores.tryAcquire(SemaphoreRequest.of("s", 1).permits(2)))
 			.expectErrorSatisfies(
@@ -95,7 +95,7 @@ class ReactiveSemaphoreServiceTests {
 	}
 
 	@Test
-	@DisplayName("What was acquired by hand is released by hand")
+	@DisplayName("Permits acquired by hand are released by hand")
 	void byHand() {
 		StepVerifier.create(this.semaphores.acquire(SemaphoreRequest.of("s", 1))).assertNext((lease) -> {
 			assertThat(used()).isEqualTo(1);

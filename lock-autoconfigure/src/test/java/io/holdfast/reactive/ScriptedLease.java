@@ -11,20 +11,20 @@ import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
 
 /**
- * A lease that is lost, and whose release is answered, when a test says so.
+ * Lease with a scripted loss and release.
  */
 final class ScriptedLease implements LockLease {
 
 	final AtomicInteger releases = new AtomicInteger();
 
-	/** The answer to the release. */
+	/** Answer to the release. */
 	final CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
 
 	private final List<Runnable> lossActions = new CopyOnWriteArrayList<>();
 
 	private volatile boolean lost;
 
-	/** A lease whose release is answered at once. */
+	/** Lease with an immediate answer to its release. */
 	static ScriptedLease obliging() {
 		ScriptedLease lease = new ScriptedLease();
 		lease.answer.complete(ReleaseResult.RELEASED);
