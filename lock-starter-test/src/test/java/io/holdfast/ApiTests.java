@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Holds that the API of all modules is what UPGRADING.md lists: complete in itself, and
- * all that is published as Javadoc and compared with the version before.
+ * Checks that UPGRADING.md lists the API of all modules, which is complete in itself,
+ * published as Javadoc, and compared with the previous version.
  */
 class ApiTests {
 
@@ -60,8 +60,8 @@ class ApiTests {
 	private static final Pattern NOT_COMPARED = Pattern.compile("<exclude>(io\\.holdfast[A-Za-z.]*)</exclude>");
 
 	/**
-	 * Types of the API that have methods for Holdfast and Actuator, and the internal
-	 * types of these methods.
+	 * API types with methods for Holdfast and Actuator, and the internal types of these
+	 * methods.
 	 */
 	private static final Map<String, Set<String>> INTERNAL = Map.of("LeaseContext",
 			Set.of("TransactionBinding$Participation"), "actuate.LocksEndpoint", Set.of("actuate.ResourceDescriptor",
@@ -83,7 +83,7 @@ class ApiTests {
 			.collect(Collectors.toCollection(TreeSet::new));
 	}
 
-	/** The packages of the table, for an audience or for all. */
+	/** Packages of the table, for an audience or for all. */
 	private static Set<String> api(String audience) throws IOException {
 		return matches(Files.readString(ROOT.resolve("UPGRADING.md")), Pattern.compile(LISTED + audience));
 	}
@@ -93,7 +93,7 @@ class ApiTests {
 	}
 
 	@Test
-	@DisplayName("The packages of the API are in the published Javadoc, and no others")
+	@DisplayName("The published Javadoc has exactly the packages of the API")
 	void published() throws IOException {
 		Set<String> packages = CLASSES.stream()
 			.map(JavaClass::getPackageName)
@@ -105,11 +105,11 @@ class ApiTests {
 	}
 
 	@Test
-	@DisplayName("The packages of the API are compared with the last version, each by the rules for its audience")
+	@DisplayName("The packages of the API are compared with the previous version, each by the rules for its audience")
 	void compared() throws IOException {
 		String[] executions = Files.readString(ROOT.resolve("lock-autoconfigure/pom.xml"))
 			.split("<id>api-for-extensions</id>");
-		// The last module is compared as a whole, as all of it is for applications.
+		// The last module is compared as a whole, as all its types are for applications.
 		Set<String> applications = matches(executions[0], COMPARED);
 		applications.add("io.holdfast.test");
 		assertThat(api("applications ")).isEqualTo(applications);
@@ -119,7 +119,7 @@ class ApiTests {
 	}
 
 	@Test
-	@DisplayName("Modules have the names that are listed")
+	@DisplayName("Modules have the names in UPGRADING.md")
 	void modules() throws IOException {
 		Map<String, String> listed = new TreeMap<>();
 		MODULE.matcher(Files.readString(ROOT.resolve("UPGRADING.md")))
@@ -136,7 +136,7 @@ class ApiTests {
 	}
 
 	@Test
-	@DisplayName("What the API offers can be used with types of the API alone")
+	@DisplayName("The API can be used with types of the API alone")
 	void complete() throws IOException {
 		Set<String> api = api();
 		Set<String> internal = internal();
@@ -158,7 +158,7 @@ class ApiTests {
 	}
 
 	@Test
-	@DisplayName("Each public type of a package of the API says since which version it is there, or is internal")
+	@DisplayName("Each public type in a package of the API has its first version in @since, or is internal")
 	void since() throws IOException {
 		Set<String> api = api();
 		Set<String> silent = new TreeSet<>();
@@ -176,7 +176,7 @@ class ApiTests {
 		return type.getName().substring("io.holdfast.".length());
 	}
 
-	/** The public types in packages of the API that are not a part of it. */
+	/** Public types in packages of the API that are internal. */
 	private static Set<String> internal() throws IOException {
 		return matches(Files.readString(ROOT.resolve("lock-autoconfigure/pom.xml")), EXCLUDED_TYPE);
 	}
@@ -190,7 +190,7 @@ class ApiTests {
 		return SOURCES.stream().map((folder) -> folder.resolve(file)).filter(Files::exists).findFirst().orElseThrow();
 	}
 
-	/** Whether users can name it. */
+	/** Whether users can name the type. */
 	private static boolean isOffered(JavaClass type) {
 		return type.getModifiers().contains(JavaModifier.PUBLIC)
 				&& type.getEnclosingClass().map(ApiTests::isOffered).orElse(true);

@@ -60,8 +60,7 @@ class BeanMethodTests {
 	}
 
 	@Test
-	@DisplayName("A bean is guarded by its own annotations if its @Bean method has none, also in an annotated "
-			+ "configuration")
+	@DisplayName("A bean is guarded by its own annotations if its @Bean method has none, also in an annotated configuration")
 	void guarded() {
 		try (LockedContext context = LockedContext.withClassProxies(Guarded.class)) {
 			context.bean(Job.class).run();

@@ -57,8 +57,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Permit and lock are kept until the stage completes; the result reaches the caller after their "
-			+ "release")
+	@DisplayName("Permit and lock are kept until the stage completes; the result reaches the caller after their release")
 	void keptUntilCompletion() {
 		CompletableFuture<String> result = this.shop.sell("a");
 		awaitEvents("permit", "lock", "body");
@@ -163,8 +162,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation during the wait for the lock ends the wait, returns the permit, and the method never "
-			+ "runs")
+	@DisplayName("Cancellation during the wait for the lock ends the wait, returns the permit, and the method never runs")
 	void cancelledWait() {
 		this.locks.waiting();
 		CompletableFuture<String> result = this.shop.sell("a");
@@ -187,8 +185,7 @@ class CompletionStageInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation or completion by the caller during the method's work neither cancels the work nor "
-			+ "releases a lease")
+	@DisplayName("Cancellation or completion by the caller during the method's work neither cancels the work nor releases a lease")
 	void cancelledCall() {
 		CompletableFuture<String> cancelled = this.shop.sell("a");
 		awaitEvents("permit", "lock", "body");

@@ -61,8 +61,7 @@ class ComposedAnnotationTests {
 	}
 
 	@Test
-	@DisplayName("Attributes of the composed annotation set attributes of the meta-annotation, texts with placeholders "
-			+ "too")
+	@DisplayName("Attributes of the composed annotation set attributes of the meta-annotation, texts with placeholders too")
 	void overridden() {
 		assertThat(this.jobs.changed(0)).isEqualTo("ran");
 		RecordingLocks others = this.context.bean("others", RecordingLocks.class);

@@ -45,8 +45,7 @@ class ContainerCallbackTests {
 	}
 
 	@Test
-	@DisplayName("Methods with names of callbacks are accepted if the container does not call them or calls them "
-			+ "through the proxy")
+	@DisplayName("Methods with names of callbacks are accepted if the container does not call them or calls them through the proxy")
 	void others() {
 		try (LockedContext context = LockedContext.withClassProxies(Others.class)) {
 			Other other = context.bean(Other.class);

@@ -62,8 +62,7 @@ class CurrentLeaseTests {
 	}
 
 	@Test
-	@DisplayName("An inner call has its own current lease, and the outer lease is back after each, also after an "
-			+ "exception")
+	@DisplayName("An inner call has its own current lease, and the outer lease is back after each, also after an exception")
 	void nested() {
 		List<String> keys = new ArrayList<>();
 		this.shop.locked(() -> {

@@ -21,8 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class DistributedLockDeclarationTests {
 
 	@Test
-	@DisplayName("A Kotlin overload for default values is not locked itself: it calls the annotated method through the "
-			+ "proxy")
+	@DisplayName("A Kotlin overload for default values is not locked itself: it calls the annotated method through the proxy")
 	void kotlinOverload() {
 		try (LockedContext context = LockedContext.withClassProxies(Overloaded.class)) {
 			context.bean(Overloaded.class).sell("a");

@@ -142,8 +142,7 @@ class LargeTransactionTests {
 	}
 
 	@Test
-	@DisplayName("After an early release of a lease kept for the transaction, later calls acquire the lock under "
-			+ "another such lease")
+	@DisplayName("After an early release of a lease kept for the transaction, later calls acquire the lock under another such lease")
 	void releasedByHand() {
 		this.transaction.executeWithoutResult((status) -> {
 			LockLease first = this.shop.sell();

@@ -71,8 +71,7 @@ class LaterOnLossTests {
 	}
 
 	@Test
-	@DisplayName("THROW: an exception replaces the result when it has come; a failure of the method has the loss as "
-			+ "suppressed")
+	@DisplayName("THROW: an exception replaces the result when it has come; a failure of the method has the loss as suppressed")
 	void throwing() {
 		CompletableFuture<String> work = new CompletableFuture<>();
 		CompletableFuture<String> result = this.shop.throwing(work);

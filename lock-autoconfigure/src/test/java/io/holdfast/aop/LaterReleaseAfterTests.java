@@ -62,8 +62,7 @@ class LaterReleaseAfterTests {
 	}
 
 	@Test
-	@DisplayName("A method that ends in its caller's transaction gives its result at once, and its lock is released "
-			+ "after the commit")
+	@DisplayName("A method that ends in its caller's transaction gives its result at once, and its lock is released after the commit")
 	void endsBeforeCommit() {
 		String result = inTransaction(() -> {
 			CompletableFuture<String> later = this.shop.sell(CompletableFuture.completedFuture("sold"));

@@ -130,8 +130,7 @@ class LeaseInterceptorTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("The service is created for the first call, not for the advised beans; the unused service is never "
-			+ "created")
+	@DisplayName("The service is created for the first call, not for the advised beans; the unused service is never created")
 	void serviceIsAskedForLate(Kind kind) {
 		List<Kind> created = new ArrayList<>();
 		RecordingLocks locks = new RecordingLocks();

@@ -71,8 +71,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Nothing happens before the subscription; each subscription acquires, calls the method, and ends "
-			+ "after the release")
+	@DisplayName("Nothing happens before the subscription; each subscription acquires, calls the method, and ends after the release")
 	void anewForEachSubscription() {
 		Mono<String> result = this.shop.sell("a").doOnSuccess((value) -> this.locks.record("told"));
 		assertThat(this.locks.requests()).isEmpty();
@@ -131,8 +130,7 @@ class ReactiveInvocationTests {
 	}
 
 	@Test
-	@DisplayName("Cancellation during the wait for the lock ends the wait, returns the permit, and the method never "
-			+ "runs")
+	@DisplayName("Cancellation during the wait for the lock ends the wait, returns the permit, and the method never runs")
 	void cancelledWait() {
 		this.locks.waiting();
 		Disposable waiting = this.shop.sell("a").subscribe();

@@ -222,8 +222,7 @@ class Resilience4jTests {
 	}
 
 	@Test
-	@DisplayName("@Timer, which has the order of transactions, is outside, and its fallback gets the failure to "
-			+ "acquire")
+	@DisplayName("@Timer, which has the order of transactions, is outside, and its fallback gets the failure to acquire")
 	void timer() {
 		try (LockedContext context = context(AdviceOrderTests.Transactions.class, Several.class)) {
 			Several shop = context.bean(Several.class);

@@ -56,8 +56,7 @@ class ResubscriptionTests {
 	}
 
 	@Test
-	@DisplayName("A condition that is false at the call frees the first run from the lock, and is evaluated anew for "
-			+ "each later run")
+	@DisplayName("A condition that is false at the call frees the first run from the lock, and is evaluated anew for each later run")
 	void condition() {
 		this.day.set("sunday");
 		Mono<String> result = this.jobs.mono();

@@ -19,8 +19,7 @@ class SeveralInterfacesTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Both.class, Inherited.class, Generic.class, BothTypes.class, BothLimits.class,
 			OfBaseAndOwn.class, Redundant.class, OverridingBase.class, OfBaseType.class })
-	@DisplayName("Two different annotations are refused, as only one would apply; the message names the place for the "
-			+ "right one")
+	@DisplayName("Two different annotations are refused, as only one would apply; the message names the place for the right one")
 	void refused(Class<?> type) {
 		assertThat(LockedContext.failure(Map.of(), type))
 			.hasMessageMatching("@(DistributedLock|Semaphore) on .* differs from that of .*")

@@ -49,8 +49,7 @@ class SpringRetryTests {
 	}
 
 	@Test
-	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and "
-			+ "transaction")
+	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and transaction")
 	void interceptor() {
 		try (LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.TransactionsAndAspects.class,
 				Interceptor.class, Shop.class)) {

@@ -36,8 +36,7 @@ class UncontendedCallTests {
 	private static final Map<String, Integer> TYPES = Map.of("types: ", 46, "acquire: ", 21, "release: ", 16);
 
 	@Test
-	@DisplayName("An annotated method with a free lock runs after no more calls from class to class than before, and "
-			+ "touches no more types")
+	@DisplayName("An annotated method with a free lock runs after no more calls from class to class than before, and touches no more types")
 	void takesFewCalls(TestRedis redis) {
 		try (ChildJvm child = ChildJvm.start(List.of("-XX:+EnableDynamicAgentLoading"), UncontendedCallMain.class,
 				redis.host(), String.valueOf(redis.port()), redis.keyPrefix(), String.valueOf(MOST))) {

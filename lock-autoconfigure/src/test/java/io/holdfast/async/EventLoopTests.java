@@ -21,8 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class EventLoopTests {
 
 	@Test
-	@DisplayName("No event loop and no thread of a parallel scheduler blocks: to acquire, wait, run, release, lose or "
-			+ "cancel, in any asynchronous API")
+	@DisplayName("No event loop and no thread of a parallel scheduler blocks: to acquire, wait, run, release, lose or cancel, in any asynchronous API")
 	void nothingBlocks(TestRedis redis) {
 		List<String> options = List.of("-XX:+AllowRedefinitionToAddDeleteMethods", "-XX:+EnableDynamicAgentLoading");
 		try (ChildJvm child = ChildJvm.start(options, EventLoopMain.class, redis.host(), String.valueOf(redis.port()),

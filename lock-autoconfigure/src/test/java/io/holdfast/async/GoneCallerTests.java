@@ -92,8 +92,7 @@ class GoneCallerTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A caller that cancels, completes or times out ends at once; the work goes on, and the next caller "
-			+ "follows it")
+	@DisplayName("A caller that cancels, completes or times out ends at once; the work goes on, and the next caller follows it")
 	void heldUntilTheWorkHasEnded(Face face) {
 		for (Way way : Way.values()) {
 			String key = face + " " + way;

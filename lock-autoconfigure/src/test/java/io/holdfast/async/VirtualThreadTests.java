@@ -20,8 +20,7 @@ import org.junit.jupiter.api.condition.JRE;
 class VirtualThreadTests {
 
 	@Test
-	@DisplayName("10,000 virtual threads wait for a lock on two carriers, which stay free, and all get their turn in "
-			+ "sequence")
+	@DisplayName("10,000 virtual threads wait for a lock on two carriers, which stay free, and all get their turn in sequence")
 	void manyWaiters(TestRedis redis) {
 		List<String> options = List.of("-Xmx512m", "-Djdk.virtualThreadScheduler.parallelism=2",
 				"-Djdk.virtualThreadScheduler.maxPoolSize=2");

@@ -84,8 +84,7 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("S10: at most as many runs of a method as its limit are active in all instances; the next fails until "
-			+ "one ends")
+	@DisplayName("S10: at most as many runs of a method as its limit are active in all instances; the next fails until one ends")
 	void limitedInAllInstances() {
 		Body one = enter(client(this.first)::limited);
 		Body two = enter(client(this.second)::limited);

@@ -40,8 +40,7 @@ class AsyncLockTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Forgotten.class, Plain.class, Earlier.class })
-	@DisplayName("Calls from one thread run in turn under an exclusive lock, and each has its lease until its future "
-			+ "completes")
+	@DisplayName("Calls from one thread run in turn under an exclusive lock, and each has its lease until its future completes")
 	void oneAtATime(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration).run((context) -> {
 			Work work = context.getBean(Work.class);

@@ -230,8 +230,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A rolled-back transaction frees its locks although their runs succeeded; a transaction with unknown "
-			+ "result does not")
+	@DisplayName("A rolled-back transaction frees its locks although their runs succeeded; a transaction with unknown result does not")
 	void rolledBack() {
 		TransactionTemplate transaction = new TransactionTemplate(this.context.getBean(TestTransactions.class));
 		transaction.executeWithoutResult((status) -> {
@@ -271,8 +270,7 @@ class FailedRunTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A failed nested run does not end the minHold of the outer run, nor does a successful nested run "
-			+ "restore it")
+	@DisplayName("A failed nested run does not end the minHold of the outer run, nor does a successful nested run restore it")
 	void nested() throws Exception {
 		LockRequest job = request("nested");
 		this.locks.withLock(job, () -> {

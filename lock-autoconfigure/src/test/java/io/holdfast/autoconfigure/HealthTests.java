@@ -136,8 +136,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("While renewals fail the locks are down, and up after the next success, without a wait for a silent "
-			+ "Redis")
+	@DisplayName("While renewals fail the locks are down, and up after the next success, without a wait for a silent Redis")
 	void down() {
 		RedisServer server = this.redis.startServer();
 		on(server).withPropertyValues("holdfast.redis.command-timeout=200ms").run((context) -> {

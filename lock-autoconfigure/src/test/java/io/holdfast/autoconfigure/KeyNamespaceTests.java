@@ -340,8 +340,7 @@ class KeyNamespaceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A scoped namespace without a proxy is resolved for each call; outside of its scope nothing is "
-			+ "acquired")
+	@DisplayName("A scoped namespace without a proxy is resolved for each call; outside of its scope nothing is acquired")
 	void ofScope() {
 		TENANT.remove();
 		this.withoutNamespace.withInitializer(

@@ -47,8 +47,7 @@ class LeakDetectionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease held for longer than the threshold gives a warning with the place of its acquire, and a line "
-			+ "at its end")
+	@DisplayName("A lease held for longer than the threshold gives a warning with the place of its acquire, and a line at its end")
 	void leaked(CapturedOutput output) {
 		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
 			LockService locks = context.getBean(LockService.class);

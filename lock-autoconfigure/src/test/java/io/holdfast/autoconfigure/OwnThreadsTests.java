@@ -195,8 +195,7 @@ class OwnThreadsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "memory", "redis" })
-	@DisplayName("Code that waits for another caller, and listeners of losses, see no thread-locals and no class "
-			+ "loader of a caller")
+	@DisplayName("Code that waits for another caller, and listeners of losses, see no thread-locals and no class loader of a caller")
 	void waitersAndListeners(String backend) throws Exception {
 		ConfigurableApplicationContext context = start("holdfast.backend=" + backend);
 		LockService locks = context.getBean(LockService.class);

@@ -99,8 +99,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Leases still held at the end of the phase are released in both Redis, and the context closes all "
-			+ "engines")
+	@DisplayName("Leases still held at the end of the phase are released in both Redis, and the context closes all engines")
 	void releasesTheRest() {
 		ConfigurableApplicationContext context = start(Orders.class);
 		LockRequest request = LockRequest.of("a").leaseTime(Duration.ofMinutes(10));
@@ -137,8 +136,7 @@ class SeveralRedisShutDownTests extends TwoRedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Without a primary connection factory, an engine can be defined on each, and the engines are shut "
-			+ "down in order")
+	@DisplayName("Without a primary connection factory, an engine can be defined on each, and the engines are shut down in order")
 	void noPrimaryConnection() {
 		// Some beans of Spring Boot need a primary factory.
 		ConfigurableApplicationContext context = start(NoPrimaryConnection.class, LONG_SHUT_DOWN,

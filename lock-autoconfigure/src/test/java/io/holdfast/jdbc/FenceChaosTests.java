@@ -37,10 +37,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Two instances sell from three stocks while leases of 100 ms end in the midst, Redis
- * forgets everything, and is killed. Without the fence, sales are lost; with it, none is.
- * {@code -Dholdfast.test.fence-time} tells how long each run takes, {@code PT10S} unless
- * told otherwise. The figures go to {@code target/chaos/fence.txt}.
+ * Two instances sell from three stocks while leases of 100 ms end during sales, and Redis
+ * loses all data and is killed. Without the fence, sales are lost; with the fence, none
+ * is. {@code -Dholdfast.test.fence-time} sets the duration of each run, {@code PT10S} by
+ * default. The figures go to {@code target/chaos/fence.txt}.
  */
 @Tag("fence")
 @Timeout(value = 1, unit = TimeUnit.DAYS)
@@ -107,7 +107,7 @@ class FenceChaosTests {
 		}
 	}
 
-	/** The ways to sell. */
+	/** Kinds of sale. */
 	enum Sale {
 
 		WITHIN(false), READ_BEFORE(false), FENCED_WITHIN(true), FENCED_READ_BEFORE(true);
@@ -142,7 +142,7 @@ class FenceChaosTests {
 			this.end = end;
 		}
 
-		/** Stand still for longer than a lease lasts, at every sixty-sixth place. */
+		/** Pause for longer than the lease time, at every sixty-sixth place. */
 		static void pause(String place) {
 			ThreadLocalRandom random = ThreadLocalRandom.current();
 			if (random.nextInt(1000) < 15) {

@@ -13,7 +13,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.init.ResourceDatabasePopulator;
 
 /**
- * A database with the fence table of its script, and a stock that is sold from.
+ * Database with the fence table of its script, and a stock for sales.
  */
 final class FenceDatabase implements AutoCloseable {
 
@@ -51,7 +51,7 @@ final class FenceDatabase implements AutoCloseable {
 		return new FenceTable(this.dataSource, "holdfast_fence", timeout);
 	}
 
-	/** The token that the table has for a key. */
+	/** Token of a key in the table. */
 	@Nullable Long token(String key) {
 		List<Long> found = jdbc().queryForList("SELECT token FROM holdfast_fence WHERE lock_key = ?", Long.class,
 				FenceRow.of(key, 0).name());
@@ -61,12 +61,12 @@ final class FenceDatabase implements AutoCloseable {
 	/** Wait until a statement waits for a row of another transaction. */
 	void awaitWaiting() {
 		String count = switch (this.kind) {
-			// An insert that waits for another one does not say so.
+			// The server does not report an insert that waits for another.
 			case H2 -> "SELECT COUNT(*) FROM INFORMATION_SCHEMA.SESSIONS WHERE BLOCKER_ID IS NOT NULL"
 					+ " OR EXECUTING_STATEMENT LIKE 'INSERT INTO holdfast_fence%'";
 			case POSTGRESQL -> "SELECT COUNT(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
 					+ " WHERE NOT l.granted AND a.datname = current_database()";
-			// Renewed every 100 ms only.
+			// Renewed only every 100 ms.
 			case MARIADB -> "SELECT COUNT(*) FROM information_schema.innodb_lock_waits";
 		};
 		Awaitility.await("a statement that waits")

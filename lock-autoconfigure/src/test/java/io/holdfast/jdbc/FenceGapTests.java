@@ -55,7 +55,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Ways past a fence, and into a wait for oneself, that were found by trying: unusual
+ * Ways past a fence, or into a wait of a call for itself, found by experiment: unusual
  * transactions, managers and configurations.
  */
 class FenceGapTests extends RedisTestCase {
@@ -123,7 +123,7 @@ class FenceGapTests extends RedisTestCase {
 		};
 		readOnly(shop, TransactionDefinition.ISOLATION_REPEATABLE_READ, () -> {
 			inside.queryForObject("SELECT items FROM stock", Integer.class);
-			// As the holder before.
+			// As the previous holder.
 			shop.jdbc.update("UPDATE stock SET items = 99");
 			assertThatIllegalStateException().isThrownBy(() -> shop.locks().withLock(STOCK, sale::run))
 				.withMessageContaining("Isolation.READ_COMMITTED");
@@ -167,7 +167,7 @@ class FenceGapTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The token is raised before a method whose class names the manager of another database")
+	@DisplayName("The token is raised for a method whose class uses the manager of another database")
 	void managerOfClass() {
 		ConfigurableApplicationContext context = TestApplication.start(this.redis, OfClass.class);
 		JdbcTemplate one = new JdbcTemplate(context.getBean("one", DataSource.class));
@@ -176,7 +176,7 @@ class FenceGapTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A transaction whose connection its manager does not show is refused")
+	@DisplayName("A transaction is refused if its manager hides the connection")
 	void hiddenConnection() {
 		ConfigurableApplicationContext context = TestApplication.start(this.redis, Hidden.class);
 		List<String> ran = new ArrayList<>();
@@ -187,7 +187,7 @@ class FenceGapTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A method whose manager has lost the listener is refused")
+	@DisplayName("A method is refused if its manager has lost the listener")
 	void replacedListeners() {
 		ConfigurableApplicationContext context = TestApplication.start(this.redis, One.class);
 		context.getBean(JdbcTransactionManager.class).setTransactionExecutionListeners(List.of());
@@ -199,7 +199,7 @@ class FenceGapTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A call without the fence table is refused with the table and the property, and holds nothing")
+	@DisplayName("A call without the fence table fails with the table and the property, and holds no lock")
 	void tableIsGone() {
 		ConfigurableApplicationContext context = TestApplication.start(this.redis, One.class);
 		new JdbcTemplate(context.getBean("one", DataSource.class)).execute("DROP TABLE holdfast_fence");
@@ -231,7 +231,7 @@ class FenceGapTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Managers that were not created yet are found")
+	@DisplayName("Managers that are created later are found")
 	void lazyManagers() {
 		ConfigurableApplicationContext context = TestApplication.start(this.redis, Two.class,
 				"holdfast.fence.jdbc.data-sources=one,two", "spring.main.lazy-initialization=true");
@@ -355,7 +355,7 @@ class FenceGapTests extends RedisTestCase {
 
 	}
 
-	/** A manager for all methods, except those of a class that names another one. */
+	/** Manager for all methods, except methods of a class with another manager. */
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement
 	@Import(OtherSales.class)

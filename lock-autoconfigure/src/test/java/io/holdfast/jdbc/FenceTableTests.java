@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * Checks of transactions side by side, on each database and isolation level.
+ * Concurrent checks of transactions, on each database and isolation level.
  */
 class FenceTableTests {
 
@@ -61,7 +61,7 @@ class FenceTableTests {
 		try (FenceDatabase database = FenceDatabase.open(kind);
 				FencedTransaction transaction = FencedTransaction.begin(database.dataSource(), level)) {
 			transaction.check(database.table(), 7, "b", "a").commit();
-			// The same one, as by two transactions of a lease.
+			// The same token, as in two transactions of a lease.
 			transaction.check(database.table(), 7, "a").commit();
 			assertThatExceptionOfType(LateFenceException.class)
 				.isThrownBy(() -> transaction.check(database.table(), 6, "a", "c"))
@@ -166,7 +166,7 @@ class FenceTableTests {
 			each(200, (i) -> {
 				try (FencedTransaction transaction = FencedTransaction.begin(database.dataSource(),
 						Isolation.READ_COMMITTED)) {
-					// A deadlock would be an error, as nothing is repeated.
+					// A deadlock would fail the test, as no transaction is repeated.
 					transaction.checkLater(table, 1, orders[i % 2]).commit();
 				}
 			});
@@ -229,7 +229,7 @@ class FenceTableTests {
 			assertThat(transaction.queryTimeout()).isZero();
 			database.table().reset("b");
 			transaction.rollback();
-			// In the transaction that had it, not before.
+			// The reset takes effect in the transaction that holds the row, not before.
 			assertThat(database.token("a")).isNull();
 		}
 	}
@@ -243,7 +243,8 @@ class FenceTableTests {
 				FencedTransaction transaction = FencedTransaction.begin(database.dataSource(),
 						Isolation.READ_COMMITTED)) {
 			for (int i = 0; i < keys.size(); i++) {
-				// An earlier token each time: none meets the row of another key.
+				// A lower token each time, which would be refused at the row of another
+				// key.
 				transaction.check(database.table(), 100 - i, keys.get(i)).commit();
 			}
 			assertThat(rows(database)).isEqualTo(keys.size());
@@ -319,7 +320,9 @@ class FenceTableTests {
 		}
 	}
 
-	/** As one of all instances does, which tries again if it is a deadlock's victim. */
+	/**
+	 * Clean up as a single instance does, which tries again if it is a deadlock's victim.
+	 */
 	private static synchronized void cleanUp(FenceTable table, long token) {
 		try {
 			table.deleteBelow(token);
@@ -329,7 +332,7 @@ class FenceTableTests {
 		}
 	}
 
-	/** Three sales of which MariaDB loses one: hence such transactions are refused. */
+	/** MariaDB loses a sale, so such transactions are refused. */
 	@ParameterizedTest
 	@EnumSource
 	void aSnapshotFromBeforeTheLockIsNoticedExceptInMariaDb(TestDatabase kind) throws Exception {
@@ -391,7 +394,7 @@ class FenceTableTests {
 		return database.jdbc().queryForObject("SELECT COUNT(*) FROM holdfast_fence", Integer.class);
 	}
 
-	/** Read the stock under lock 'a' and write it less one, in a transaction. */
+	/** Read the stock under lock 'a' and write the stock minus one, in a transaction. */
 	private static int sell(FenceDatabase database, Isolation level, long token) throws Exception {
 		try (FencedTransaction transaction = FencedTransaction.begin(database.dataSource(), level)) {
 			int items = sell(transaction.check(database.table(), token, "a").jdbc());
@@ -416,7 +419,7 @@ class FenceTableTests {
 		}
 	}
 
-	/** Do it so many times, by eight threads. */
+	/** Run an action this many times, on eight threads. */
 	private void each(int times, Action action) throws Exception {
 		AtomicInteger next = new AtomicInteger();
 		List<Future<?>> results = new ArrayList<>();

@@ -40,7 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Creation of fence tables, the look at them at the start, and their clean-up.
+ * Creation of fence tables, their check at the start, and their clean-up.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class FenceTablesTests {
@@ -55,7 +55,7 @@ class FenceTablesTests {
 		.withPropertyValues("holdfast.fence.jdbc.enabled=true");
 
 	@Test
-	@DisplayName("Without a fenced method, no table is created and none is missed")
+	@DisplayName("Without a fenced method, no table is created or required")
 	void notUsed() {
 		this.application.run((context) -> {
 			assertThat(context).hasNotFailed().doesNotHaveBean(FenceTableCheck.class);
@@ -71,7 +71,7 @@ class FenceTablesTests {
 	}
 
 	@Test
-	@DisplayName("A fenced method, or the property, has the table created in an embedded database")
+	@DisplayName("A fenced method, or the property, creates the table in an embedded database")
 	void embedded() {
 		this.application.withUserConfiguration(FencedMethod.class).run((context) -> table(context.getBean("main")));
 		this.enabled.run((context) -> table(context.getBean("main")));
@@ -90,7 +90,7 @@ class FenceTablesTests {
 	}
 
 	@Test
-	@DisplayName("A script of one's own creates a table of another name")
+	@DisplayName("A custom script creates a table of another name")
 	void ownScript() {
 		this.enabled
 			.withPropertyValues("holdfast.fence.jdbc.schema=classpath:io/holdfast/jdbc/own-@@platform@@.sql",
@@ -99,7 +99,7 @@ class FenceTablesTests {
 	}
 
 	@Test
-	@DisplayName("The tables are those of the named DataSources")
+	@DisplayName("Tables are created in the named DataSources")
 	void named() {
 		this.enabled.withUserConfiguration(OtherDatabase.class)
 			.withPropertyValues("holdfast.fence.jdbc.data-sources=main,other")
@@ -115,7 +115,7 @@ class FenceTablesTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "POSTGRESQL", "MARIADB" })
-	@DisplayName("In other databases, the table is created when the property says so")
+	@DisplayName("In other databases, the property creates the table")
 	void always(TestDatabase kind) {
 		ApplicationContextRunner runner = this.enabled.withPropertyValues("database=" + kind);
 		runner.run((context) -> assertThat(context).hasFailed());
@@ -132,14 +132,14 @@ class FenceTablesTests {
 	@ParameterizedTest
 	@CsvSource({ "fence.jdbc.retention=23h, at least 86400000ms", "lock.max-hold=31d, not be shorter than the longest",
 			"fence.jdbc.timeout=900ms, at least 1000ms", "'fence.jdbc.table-name=f;', letters" })
-	@DisplayName("Values that make no sense fail the start")
+	@DisplayName("Invalid values fail the start")
 	void refused(String property, String message) {
 		this.enabled.withPropertyValues("holdfast." + property, "holdfast.fence.jdbc.initialize-schema=never")
 			.run((context) -> assertThat(context.getStartupFailure()).rootCause().hasMessageContaining(message));
 	}
 
 	@Test
-	@DisplayName("A shorter memory of Redis is warned of, unless neither was chosen")
+	@DisplayName("A shorter retention in Redis gives a warning, except with default values")
 	void shortMemory(CapturedOutput output) {
 		this.enabled.run((context) -> assertThat(output).doesNotContain("is shorter than"));
 		this.enabled.withPropertyValues("holdfast.lock.fence-retention=7d")
@@ -172,7 +172,7 @@ class FenceTablesTests {
 	}
 
 	@Test
-	@DisplayName("A clean-up that fails is tried again")
+	@DisplayName("A failed clean-up is repeated")
 	void failedCleanUp() {
 		this.enabled.run((context) -> {
 			JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));

@@ -30,8 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Fenced methods and requests that cannot be fenced, and what is told of them at the
- * start.
+ * Fenced methods and requests that cannot be fenced, and their messages at the start.
  */
 class FencedDeclarationTests {
 
@@ -82,7 +81,7 @@ class FencedDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("It is refused with READ, and where its code leaves the thread")
+	@DisplayName("A fenced method is refused with READ, and if its code leaves the thread")
 	void wrongPlaces() {
 		refused(withDatabase("shop").withBean(FencedReader.class), "mode = READ are both given",
 				"Leave one of them out");
@@ -92,7 +91,7 @@ class FencedDeclarationTests {
 	}
 
 	@Test
-	@DisplayName("A fenced request is refused where its code is not known, with the way to go")
+	@DisplayName("A fenced request without code is refused, with the way to go")
 	void requests() {
 		assertThatIllegalArgumentException().isThrownBy(() -> LockRequest.of("stock").mode(LockMode.READ).fenced())
 			.withMessageContaining("'stock' is fenced and of mode READ");
@@ -123,7 +122,7 @@ class FencedDeclarationTests {
 				.withMessageContaining("spring-jdbc"));
 	}
 
-	/** A fenced method. Public, as a proxy may be of another class loader. */
+	/** Fenced method. Public, as a proxy may belong to another class loader. */
 	public static class Fenced {
 
 		@DistributedLock(fenced = true)
@@ -132,7 +131,7 @@ class FencedDeclarationTests {
 
 	}
 
-	/** A fenced reader. */
+	/** Fenced reader. */
 	static class FencedReader {
 
 		@DistributedLock(fenced = true, mode = LockMode.READ)
@@ -141,7 +140,7 @@ class FencedDeclarationTests {
 
 	}
 
-	/** A fenced method whose code may be on another thread. */
+	/** Fenced method whose code may run on another thread. */
 	static class FencedFuture {
 
 		@DistributedLock(fenced = true)
@@ -151,7 +150,7 @@ class FencedDeclarationTests {
 
 	}
 
-	/** A fenced method whose code runs by subscription. */
+	/** Fenced method whose code runs at a subscription. */
 	static class FencedMono {
 
 		@DistributedLock(fenced = true)

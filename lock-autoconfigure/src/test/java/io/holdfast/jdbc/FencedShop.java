@@ -50,7 +50,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * An application on a database of its own, with fenced methods.
+ * Application on its own database, with fenced methods.
  */
 final class FencedShop {
 
@@ -76,19 +76,19 @@ final class FencedShop {
 		this.keyPrefix = redis.keyPrefix();
 		this.context = context;
 		this.pool = context.getBean(HikariDataSource.class);
-		// Beside transactions of the thread, whatever kind of DataSource they have.
+		// Outside of the thread's transactions, for any kind of DataSource.
 		this.jdbc = new JdbcTemplate(new PlainConnections(this.pool));
 		this.transactions = context.getBean(PlatformTransactionManager.class);
 		this.sales = context.getBean(Sales.class);
 		this.works = context.getBean(Works.class);
 	}
 
-	/** Start an application that is closed at the test's end. */
+	/** Start an application, closed at the test's end. */
 	static FencedShop open(TestRedis redis, Kind kind, String... properties) {
 		return open(redis, kind, TestDatabase.H2, properties);
 	}
 
-	/** Start an application on another database. */
+	/** Start an application on the given database. */
 	static FencedShop open(TestRedis redis, Kind kind, TestDatabase database, String... properties) {
 		database.assumeAvailable();
 		String[] all = Stream.concat(Stream.of(KIND + "=" + kind, DATABASE + "=" + database), Stream.of(properties))
@@ -101,14 +101,16 @@ final class FencedShop {
 	}
 
 	/**
-	 * Make the current holder of a key late: a holder with a later token has been there.
+	 * Make the current holder of a key late, by the token of a later holder.
 	 * @return the later token
 	 */
 	long overtake(String key) {
 		return overtake(key, LockLease.current().fencingToken() + 64);
 	}
 
-	/** Have a token in the table that is later than those of the next holders. */
+	/**
+	 * Write a token into the table that is higher than the tokens of the next holders.
+	 */
 	long overtake(String key, long token) {
 		String name = this.keyPrefix + key;
 		if (this.jdbc.update("UPDATE holdfast_fence SET token = ? WHERE lock_key = ?", token, name) == 0) {
@@ -117,7 +119,7 @@ final class FencedShop {
 		return token;
 	}
 
-	/** Return the token in the table, or {@code null} if there is none. */
+	/** Return the token in the table, or {@code null}. */
 	@Nullable Long token(String key) {
 		return this.jdbc
 			.queryForList("SELECT token FROM holdfast_fence WHERE lock_key = ?", Long.class, this.keyPrefix + key)
@@ -132,7 +134,7 @@ final class FencedShop {
 				what);
 	}
 
-	/** Return the rows that were committed, in order, and delete them. */
+	/** Return the committed rows, in order, and delete them. */
 	List<String> written() {
 		List<String> all = this.jdbc.queryForList("SELECT what FROM sale ORDER BY what", String.class);
 		this.jdbc.update("DELETE FROM sale");
@@ -150,7 +152,9 @@ final class FencedShop {
 		}
 	}
 
-	/** Check that nothing stays behind on this thread and in the pool. */
+	/**
+	 * Check that no lock and no connection stays behind on this thread and in the pool.
+	 */
 	void checkNothingLeft() {
 		assertThat(TransactionSynchronizationManager.isActualTransactionActive()).isFalse();
 		assertThat(TransactionSynchronizationManager.isSynchronizationActive()).isFalse();
@@ -159,18 +163,18 @@ final class FencedShop {
 		assertThat(OpenTransaction.writing(this.pool)).isNull();
 	}
 
-	/** Managers and sources of connections. */
+	/** Kinds of managers and connections. */
 	enum Kind {
 
 		JDBC, JPA, JPA_WITHOUT_AUTO_COMMIT, LAZY, TRANSACTION_AWARE
 
 	}
 
-	/** The sources of connections of an application. */
+	/** DataSources of an application. */
 	record Connections(DataSource forTransactions, DataSource forStatements) {
 	}
 
-	/** Gives connections that take part in no transaction of the thread. */
+	/** Gives connections outside of the thread's transactions. */
 	private static final class PlainConnections extends DelegatingDataSource {
 
 		PlainConnections(DataSource target) {
@@ -251,7 +255,7 @@ final class FencedShop {
 
 	}
 
-	/** Fenced methods, with and without a transaction of their own. */
+	/** Fenced methods, with and without their own transaction. */
 	static class Sales {
 
 		private final Queue<LeaseLostEvent> losses = new ConcurrentLinkedQueue<>();

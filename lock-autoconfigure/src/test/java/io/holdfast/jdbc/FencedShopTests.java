@@ -51,8 +51,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Fenced locks over several {@code DataSource}s, by hand, in transactions that have begun
- * before, and what is told of them.
+ * Fenced locks over several {@code DataSource}s, by hand, and in earlier transactions,
+ * with their messages and events.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class FencedShopTests extends RedisTestCase {
@@ -79,7 +79,7 @@ class FencedShopTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The token is raised by the method's own transaction alone, or by a short one where it has none")
+	@DisplayName("The method's own transaction raises the token, or a short transaction if it has none")
 	void raisedOnce() throws Exception {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		TestObservationRegistry registry = shop.context.getBean(TestObservationRegistry.class);
@@ -154,7 +154,7 @@ class FencedShopTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A fenced call that begins no checked transaction is warned of once")
+	@DisplayName("A fenced call without a checked transaction gives a warning, once")
 	void unchecked(CapturedOutput output) throws Exception {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		shop.sales.locked(() -> {
@@ -169,7 +169,7 @@ class FencedShopTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("By hand: check in a transaction, raise in one of its own, with a lease that was acquired so")
+	@DisplayName("Fences.check works in a transaction, and Fences.raise in a new one, with a lease acquired by hand")
 	void byHand() {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		Fences fences = shop.context.getBean(Fences.class);
@@ -196,7 +196,7 @@ class FencedShopTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A thread that opens the context of another one is checked, too")
+	@DisplayName("A thread that opens the context of another is checked, too")
 	@SuppressWarnings("try")
 	void otherThread() {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
@@ -214,7 +214,7 @@ class FencedShopTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A wait for another holder's transaction ends with QueryTimeoutException, which SKIP does not take")
+	@DisplayName("A wait for another holder's transaction ends with QueryTimeoutException, also with SKIP")
 	void timeout() throws SQLException {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC, "holdfast.fence.jdbc.timeout=1s");
 		shop.overtake(STOCK, 1);
@@ -235,7 +235,7 @@ class FencedShopTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource(names = { "POSTGRESQL", "MARIADB" })
-	@DisplayName("MariaDB above READ COMMITTED: a lock within a transaction that has begun before is refused")
+	@DisplayName("MariaDB above READ COMMITTED: a lock within an earlier transaction is refused")
 	void oldSnapshot(TestDatabase database) {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC, database);
 		LockRequest request = LockRequest.of(STOCK).fenced();
@@ -255,7 +255,7 @@ class FencedShopTests extends RedisTestCase {
 				transaction.executeWithoutResult((status) -> sale.run());
 				assertThat(shop.written()).containsExactly("sale");
 			}
-			// A transaction that begins under the lock reads nothing older.
+			// A transaction that begins under the lock reads no older data.
 			shop.locks().withLock(request, () -> transaction.executeWithoutResult((status) -> sale.run()));
 			assertThat(shop.written()).containsExactly("sale");
 		}

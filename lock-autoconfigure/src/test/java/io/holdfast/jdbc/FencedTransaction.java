@@ -13,7 +13,7 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.transaction.annotation.Isolation;
 
 /**
- * A transaction of a test, on a connection of its own.
+ * Transaction of a test, on its own connection.
  */
 final class FencedTransaction implements AutoCloseable {
 
@@ -49,7 +49,7 @@ final class FencedTransaction implements AutoCloseable {
 		return Stream.of(keys).map((key) -> FenceRow.of(key, token)).toList();
 	}
 
-	/** What runs in the transaction. */
+	/** Code in the transaction. */
 	JdbcTemplate jdbc() {
 		return this.jdbc;
 	}
@@ -68,7 +68,7 @@ final class FencedTransaction implements AutoCloseable {
 		this.connection.rollback();
 	}
 
-	/** Rolls back what was not committed, unless it is closed. */
+	/** Rolls back uncommitted changes, unless already closed. */
 	@Override
 	public void close() throws SQLException {
 		if (this.connection.isClosed()) {

@@ -24,8 +24,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * The ways in which a transaction begins under a fenced lease, of a holder that is late
- * and of one that is not.
+ * Kinds of transactions under a fenced lease, of a late holder and of a current holder.
  */
 @SuppressWarnings("try")
 class FencedTransactionTests extends RedisTestCase {
@@ -53,8 +52,8 @@ class FencedTransactionTests extends RedisTestCase {
 	}
 
 	/**
-	 * Run code under the leases of this thread, within a transaction that was begun
-	 * without.
+	 * Run code under the leases of this thread, within a transaction that began without
+	 * leases.
 	 */
 	private static void inOuter(FencedShop shop, Runnable code) {
 		LeaseContext leases = LeaseContext.current();
@@ -66,7 +65,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A late holder's transaction does not begin, however it would: nothing of it is left")
+	@DisplayName("A late holder's transaction of any kind does not begin, and leaves no trace")
 	void late(Kind kind) {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		for (Way way : ways()) {
@@ -112,7 +111,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A refusal within an outer transaction leaves that as it was, to commit")
+	@DisplayName("After a refusal, the outer transaction can commit")
 	void refusedInOuterThatCommits(Kind kind) {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
@@ -126,7 +125,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("The same, and to roll back")
+	@DisplayName("After a refusal, the outer transaction can roll back")
 	void refusedInOuterThatRollsBack(Kind kind) {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		assertThatIllegalStateException().isThrownBy(() -> shop.sales.locked(() -> {
@@ -149,7 +148,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A fenced method with a transaction of its own is refused by that: its body has not run")
+	@DisplayName("A fenced method with its own transaction is refused by the transaction: its body does not run")
 	void ownTransaction(Kind kind) {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		shop.sales.sell(() -> shop.write("sale"));
@@ -166,7 +165,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("REQUIRES_NEW within a checked transaction of the same lease does not wait for that")
+	@DisplayName("REQUIRES_NEW within a checked transaction of the same lease does not wait for the transaction")
 	void requiresNew(Kind kind) {
 		FencedShop shop = FencedShop.open(this.redis, kind, "holdfast.fence.jdbc.timeout=30s");
 		shop.sales.sell(() -> {
@@ -180,7 +179,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("A lock within a transaction that writes is checked there, before the code; so are REQUIRES_NEW in it")
+	@DisplayName("A lock within a writing transaction is checked there, before the code; so is REQUIRES_NEW under the lock")
 	void lockInTransaction(Kind kind) {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		shop.works.required(() -> {
@@ -207,7 +206,7 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("What is read without a transaction that writes is covered: the token is raised before the code")
+	@DisplayName("Reads without a writing transaction are fenced: the token is raised before the code")
 	void raisedBefore(Kind kind) throws Exception {
 		FencedShop shop = FencedShop.open(this.redis, kind);
 		long first = shop.sales.locked(() -> {
@@ -268,7 +267,7 @@ class FencedTransactionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A refused check ends the call with the exception also if the code has caught it; of services too")
+	@DisplayName("A refused check ends the call with the exception even if the code catches it, in services too")
 	void swallowed() {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
@@ -308,7 +307,7 @@ class FencedTransactionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease whose loss is known sends no statement")
+	@DisplayName("After a known loss, no statement is sent")
 	void lossIsKnown() {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
@@ -321,7 +320,7 @@ class FencedTransactionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Several keys are checked together; a refusal of one names that")
+	@DisplayName("Several keys are checked together; a refusal names its key")
 	void severalKeys() {
 		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
 		LockRequest request = LockRequest.ofAll(List.of("a", "b")).fenced();

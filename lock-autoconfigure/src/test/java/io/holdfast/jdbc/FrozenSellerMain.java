@@ -10,7 +10,7 @@ import com.zaxxer.hikari.HikariConfig;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /**
- * A process that sells once, and stands in a place until it is told to go on.
+ * Process that sells once, and pauses in a place until the test continues it.
  */
 final class FrozenSellerMain {
 
@@ -19,8 +19,8 @@ final class FrozenSellerMain {
 
 	/**
 	 * Sell.
-	 * @param args URL, user and password of the database, port of Redis, place to stand
-	 * in, name of the sale
+	 * @param args URL, user and password of the database, port of Redis, place of the
+	 * pause, name of the sale
 	 */
 	public static void main(String[] args) {
 		HikariConfig database = new HikariConfig();

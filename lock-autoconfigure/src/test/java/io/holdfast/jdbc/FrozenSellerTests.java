@@ -18,15 +18,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * A process that is frozen by SIGSTOP under its lock, and goes on when its lease is over
- * and another one has sold.
+ * Process that is frozen by SIGSTOP under its lock, and continues after the end of its
+ * lease and a sale of another holder.
  */
 @Slow
 class FrozenSellerTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "POSTGRESQL", "MARIADB" })
-	@DisplayName("Without the fence, a holder that was frozen under its lock loses the sale of the next one")
+	@DisplayName("Without the fence, a frozen holder loses the sale of the next holder")
 	void withoutFence(TestDatabase kind) {
 		try (Scene scene = new Scene(kind, "lock", FenceChaosTests.Sale.READ_BEFORE)) {
 			scene.frozen.freeze();
@@ -39,7 +39,7 @@ class FrozenSellerTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "POSTGRESQL", "MARIADB" })
-	@DisplayName("A holder that was frozen under its lock is refused, and the next one's sale stays")
+	@DisplayName("With the fence, a frozen holder is refused, and the next holder's sale stays")
 	void frozenUnderTheLock(TestDatabase kind) {
 		try (Scene scene = new Scene(kind, "lock", FenceChaosTests.Sale.FENCED_READ_BEFORE)) {
 			scene.frozen.freeze();
@@ -52,7 +52,7 @@ class FrozenSellerTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "POSTGRESQL", "MARIADB" })
-	@DisplayName("A holder that was frozen in its transaction keeps the next one out, and commits")
+	@DisplayName("A holder that is frozen in its transaction blocks the next holder, and commits")
 	void frozenInTheTransaction(TestDatabase kind) {
 		try (Scene scene = new Scene(kind, "transaction", FenceChaosTests.Sale.FENCED_WITHIN)) {
 			scene.frozen.freeze();
@@ -66,7 +66,7 @@ class FrozenSellerTests {
 		}
 	}
 
-	/** A process that stands in a place, and an instance here. */
+	/** Process that pauses in a place, and an instance in this JVM. */
 	private static final class Scene implements AutoCloseable {
 
 		private final HikariDataSource pool;
@@ -81,7 +81,7 @@ class FrozenSellerTests {
 			this.pool = kind.open();
 			StockSeller.create(jdbc(), 1, 100);
 			this.redis = RedisServer.start();
-			// The first to start creates the table.
+			// The first instance creates the table.
 			this.next = StockSeller.start(this.pool, this.redis.host(), this.redis.port(), "READ_COMMITTED",
 					"stock.lease=1s", "holdfast.fence.jdbc.initialize-schema=always", "holdfast.fence.jdbc.timeout=2s");
 			this.frozen = ChildJvm.start(FrozenSellerMain.class, this.pool.getJdbcUrl(), this.pool.getUsername(),
@@ -93,7 +93,7 @@ class FrozenSellerTests {
 			return this.next.getBean(StockSeller.class);
 		}
 
-		/** Let the frozen process go on, and return what came of its sale. */
+		/** Continue the frozen process, and return the result of its sale. */
 		String goOn() {
 			this.frozen.send("go on");
 			this.frozen.thaw();

@@ -21,8 +21,9 @@ import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 
 /**
- * Sells from stocks under locks, with and without the fence: reads a stock and writes it
- * less one, beside a row for the sale. A pause at the wrong moment then loses an item.
+ * Sells from stocks under locks, with and without the fence: reads a stock and writes the
+ * stock minus one, beside a row for the sale. A pause at the wrong moment then loses a
+ * sale.
  */
 class StockSeller {
 
@@ -40,7 +41,7 @@ class StockSeller {
 
 	/**
 	 * Start an instance.
-	 * @param pool the database, which is configured alike for the instance
+	 * @param pool the database, as configured for the instance
 	 * @param host the host of Redis
 	 * @param port the port of Redis
 	 * @param isolation name of the isolation level, as of {@link java.sql.Connection}
@@ -56,7 +57,7 @@ class StockSeller {
 		return TestApplication.start(Application.class, host, port, "", all);
 	}
 
-	/** Create the tables, and stocks of so many items. */
+	/** Create the tables, and stocks of this many items. */
 	static void create(JdbcTemplate jdbc, int stocks, int items) {
 		jdbc.execute("CREATE TABLE item (stock VARCHAR(20) PRIMARY KEY, items INT)");
 		jdbc.execute("CREATE TABLE sale (stock VARCHAR(20))");
@@ -70,7 +71,7 @@ class StockSeller {
 		return jdbc.queryForObject("SELECT COUNT(*) FROM sale", Integer.class);
 	}
 
-	/** Return the number of items that are left. */
+	/** Return the number of items left. */
 	static int items(JdbcTemplate jdbc) {
 		return jdbc.queryForObject("SELECT SUM(items) FROM item", Integer.class);
 	}
@@ -129,12 +130,12 @@ class StockSeller {
 		this.jdbc.update("INSERT INTO sale VALUES (?)", stock);
 	}
 
-	/** The moments at which a seller may stand still. */
+	/** Moments of a pause. */
 	interface Pauses {
 
 		/**
-		 * Go on at once, or later.
-		 * @param place {@code lock} or {@code transaction}, which the seller is in
+		 * Return at once, or after a pause.
+		 * @param place {@code lock} or {@code transaction}around the moment
 		 */
 		void at(String place);
 

@@ -6,7 +6,7 @@ import io.holdfast.engine.store.FailOverGraceContract;
 import io.holdfast.engine.store.SharedStores;
 
 /**
- * The grace of the store inside the JVM, on which the engine is simulated.
+ * Grace after a fail-over in the store inside the JVM, on which the engine is simulated.
  */
 class MemoryFailOverGraceTests extends FailOverGraceContract {
 

@@ -4,7 +4,7 @@ import io.holdfast.engine.store.InstanceStoreContract;
 import io.holdfast.engine.store.SharedStores;
 
 /**
- * The store inside the JVM tells of the fleet, too.
+ * Fleet contract of the store inside the JVM.
  */
 class MemoryFleetStoreTests extends InstanceStoreContract {
 

@@ -14,7 +14,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The store inside the JVM keeps the same contract as the one in Redis.
+ * The store inside the JVM keeps the same contract as the store in Redis.
  */
 class MemoryLeaseStoreTests extends LeaseStoreContract {
 
@@ -26,7 +26,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("a queue without requests goes by itself")
+	@DisplayName("A queue without requests expires")
 	void forgetsQueue() {
 		granted(this.a.acquireBriefly("1"));
 		busy(this.b.acquire("1"));
@@ -39,7 +39,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("what is held and waited for is told in words, to find what a test has left")
+	@DisplayName("The description lists holders and waiters, for leftovers of a test")
 	void toldInWords() {
 		assertThat(this.stores.leases).hasToString("nothing is held or waited for");
 		granted(this.a.acquire("1"));
@@ -49,7 +49,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("who hears at a replica, and does not count, is not told of a grant that is taken back")
+	@DisplayName("A listener at an uncounted replica is not notified of a grant that is taken back")
 	void tellsOfNoGrantThatIsTakenBack() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -68,7 +68,7 @@ class MemoryLeaseStoreTests extends LeaseStoreContract {
 	}
 
 	@Test
-	@DisplayName("F47 nothing is remembered of what is not used")
+	@DisplayName("F47 unused locks leave no state")
 	void forgetsUnused() {
 		for (int i = 0; i < 5000; i++) {
 			Resource lock = lock("churn" + i);

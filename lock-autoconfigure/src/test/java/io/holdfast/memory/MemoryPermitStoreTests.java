@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The store inside the JVM keeps the contract of permits, too.
+ * Permit contract of the store inside the JVM.
  */
 class MemoryPermitStoreTests extends ModeOrderContract {
 
@@ -24,7 +24,7 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 	}
 
 	@Test
-	@DisplayName("F47 nothing is remembered of what is not used, apart from limits that an operator has set")
+	@DisplayName("F47 unused semaphores leave no state, except limits of an operator")
 	void forgetsUnused() {
 		for (int i = 0; i < 100; i++) {
 			Resource semaphore = new Resource(Kind.SEMAPHORE, "churn" + i);
@@ -44,14 +44,14 @@ class MemoryPermitStoreTests extends ModeOrderContract {
 	}
 
 	@Test
-	@DisplayName("F47 what ended by time is forgotten, too, even if it is not asked for again")
+	@DisplayName("F47 expired permits leave no state, even without a further request")
 	void forgetsWhatEnded() {
 		for (int i = 0; i < 5000; i++) {
 			granted(this.a.acquire(new Resource(Kind.SEMAPHORE, "churn" + i), brief(command(this.a, "1", 1))));
 			granted(this.a.acquire(new Resource(Kind.LOCK, "churn" + i), brief(reader(this.a, "2"))));
 			elapse(Duration.ofMillis(1));
 		}
-		// At most those of the last 300 ms are in use, which is 600.
+		// At most the permits of the last 300 ms are in use, which is 600.
 		assertThat(this.stores.leases.size()).isLessThan(3000);
 		elapse(MORE_THAN_SHORT);
 		assertThat(this.stores.leases.isIdle()).isTrue();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Leases in memory that are closed by several threads at once.
+ * Leases in memory that several threads close at once.
  */
 class MemoryReleaseTests {
 
@@ -36,7 +36,7 @@ class MemoryReleaseTests {
 	private final LeaseEngine observer = new LeaseEngine(new MemoryLeaseStore(this.leases), EngineSettings.defaults());
 
 	@Test
-	@DisplayName("A release has happened when close() returns, though another thread may have sent it")
+	@DisplayName("The release is complete when close() returns, even if another thread sent it")
 	void released() {
 		DefaultSemaphoreService semaphores = new DefaultSemaphoreService(this.engine);
 		DefaultSemaphoreService others = new DefaultSemaphoreService(this.observer);

@@ -16,13 +16,13 @@ import org.springframework.objenesis.SpringObjenesis;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * A copy of the state of {@link MemoryLeases}, as a replica of a server has it.
+ * Copy of the state of {@link MemoryLeases}, as on a server's replica.
  */
 public final class MemoryReplica {
 
 	private final Map<Resource, MemoryResource> resources = new LinkedHashMap<>();
 
-	/** Copy the present state. */
+	/** Copy the current state. */
 	public MemoryReplica(MemoryLeases leases) {
 		synchronized (leases) {
 			leases.resources.forEach((resource, stored) -> this.resources.put(resource, copyOfFields(stored)));
@@ -30,9 +30,9 @@ public final class MemoryReplica {
 	}
 
 	/**
-	 * Go on with this state, as Redis does after a fail-over. Not to be used again.
-	 * @param longestLease for how long nothing new is granted, while holders that renew
-	 * their leases have them again; 0, to do without
+	 * Continue with this state, as Redis after a fail-over. Ends the use of this copy.
+	 * @param longestLease time without new grants, in which holders recover their leases
+	 * by renewal; 0 for none
 	 */
 	public void takeOver(MemoryLeases leases, Duration longestLease) {
 		synchronized (leases) {
@@ -44,7 +44,7 @@ public final class MemoryReplica {
 		}
 	}
 
-	/** Return the same, of which each goes its own way. */
+	/** Return an independent copy. */
 	private static @Nullable Object copy(@Nullable Object value) {
 		if (value instanceof List<?> list) {
 			return new ArrayList<>(list);

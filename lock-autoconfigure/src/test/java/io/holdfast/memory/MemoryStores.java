@@ -8,7 +8,7 @@ import io.holdfast.engine.store.SharedStores;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores inside the JVM, whose time can be let pass.
+ * Stores inside the JVM, whose clock the test advances.
  */
 final class MemoryStores implements SharedStores {
 

@@ -125,8 +125,7 @@ class MethodObservationsTests {
 	}
 
 	@Test
-	@DisplayName("An exception of the method is the span's error; a way out is no error, and a call without a lock has "
-			+ "no span")
+	@DisplayName("An exception of the method is the span's error; a way out is no error, and a call without a lock has no span")
 	void errors() {
 		IllegalStateException failure = new IllegalStateException("sold out");
 		order((shop) -> assertThatRuntimeException().isThrownBy(() -> shop.sell("SKU1", () -> {

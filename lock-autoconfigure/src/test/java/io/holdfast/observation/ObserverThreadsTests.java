@@ -229,8 +229,7 @@ class ObserverThreadsTests {
 	}
 
 	@Test
-	@DisplayName("The application's tracing of Redis commands sees no command of Holdfast, whose event loop it would "
-			+ "block")
+	@DisplayName("The application's tracing of Redis commands sees no command of Holdfast, whose event loop it would block")
 	void commands() {
 		this.locks.acquire("free").release();
 		assertThat(this.told.count("start of lettuce")).isZero();

@@ -181,8 +181,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("F16 thousands of interrupts at any moment: no write is partial or left queued, and no connection "
-			+ "leaks")
+	@DisplayName("F16 thousands of interrupts at any moment: no write is partial or left queued, and no connection leaks")
 	void interrupts() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
@@ -329,8 +328,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	}
 
 	@Test
-	@DisplayName("A transaction works in the configured database, with the rights of the guide; a missing right is an "
-			+ "error")
+	@DisplayName("A transaction works in the configured database, with the rights of the guide; a missing right is an error")
 	void databaseAndRights() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate admin = new StringRedisTemplate(connect(server.host(), server.port()));

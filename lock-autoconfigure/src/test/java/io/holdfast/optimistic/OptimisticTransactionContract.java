@@ -172,8 +172,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F16 an interrupt between attempts ends the transaction at once, keeps the flag, and leaves nothing "
-			+ "written or watched")
+	@DisplayName("F16 an interrupt between attempts ends the transaction at once, keeps the flag, and leaves nothing written or watched")
 	void interrupted() {
 		Options bounds = new Options(100, Duration.ofHours(1), Duration.ofMinutes(10));
 		AtomicInteger attempts = new AtomicInteger();
@@ -223,8 +222,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F16 an interrupt by the attempt itself keeps the attempt's exception and the flag, with nothing "
-			+ "written or watched")
+	@DisplayName("F16 an interrupt by the attempt itself keeps the attempt's exception and the flag, with nothing written or watched")
 	void interruptedWithin() {
 		IllegalStateException failure = new IllegalStateException("interrupted");
 		assertThatIllegalStateException().isThrownBy(() -> this.transactions.execute(List.of(this.a), (tx) -> {
@@ -366,8 +364,7 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 	}
 
 	@Test
-	@DisplayName("F10 while Redis is down a transaction fails as a store failure without writes, and works when Redis "
-			+ "is back")
+	@DisplayName("F10 while Redis is down a transaction fails as a store failure without writes, and works when Redis is back")
 	void redisIsDown() {
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
 			OptimisticTransactions through = new OptimisticTransactions(connect(proxy.host(), proxy.port()));

@@ -70,8 +70,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A subscription requests the lock, the chain runs after the grant, and its value comes after the "
-			+ "release")
+	@DisplayName("A subscription requests the lock, the chain runs after the grant, and its value comes after the release")
 	void mono() {
 		List<String> events = new ArrayList<>();
 		Mono<String> chain = this.locks.withLock(REQUEST,
@@ -379,8 +378,7 @@ class ReactiveLockServiceTests {
 	}
 
 	@Test
-	@DisplayName("A lease acquired by hand can be added to the context of a chain; without leases, the context is "
-			+ "empty")
+	@DisplayName("A lease acquired by hand can be added to the context of a chain; without leases, the context is empty")
 	void contextByHand() {
 		StepVerifier.create(ReactiveLeaseContext.current().contextWrite(ReactiveLeaseContext.with(this.lease)))
 			.assertNext((context) -> assertThat(context.lease()).isSameAs(this.lease))

@@ -18,11 +18,11 @@ import org.assertj.core.api.Assertions.assertThat
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
 
-/** Annotated functions with what Kotlin has and Java has not. */
+/** Annotated functions with features of Kotlin that Java lacks. */
 internal class KotlinDeclarationTests {
 
     @Test
-    @DisplayName("A flow may have elements that are null, and so may the flow of its fallback")
+    @DisplayName("A flow may have null elements, and so may the flow of its fallback")
     fun nullElements() = runBlocking<Unit> {
         LockedContext.withClassProxies(WithNulls::class.java).use { context ->
             val bean = context.bean(WithNulls::class.java)
@@ -34,7 +34,7 @@ internal class KotlinDeclarationTests {
     }
 
     @Test
-    @DisplayName("A plain function whose result is never null cannot be skipped, nor answered by a fallback that may give null")
+    @DisplayName("A plain function with a non-null result refuses SKIP and a fallback that may return null")
     fun neverNull() {
         assertThat(failure<SkipsText>())
             .hasMessageContaining("SkipsText.text(): onTimeout = SKIP is not possible, because the method returns java.lang.String")
@@ -51,7 +51,7 @@ internal class KotlinDeclarationTests {
     }
 
     @Test
-    @DisplayName("Results of Kotlin that are worked on later are refused, with the cure")
+    @DisplayName("Kotlin results with later work are refused, with the cure")
     fun openEnded() {
         assertThat(failure<Jobs>()).hasMessageContaining("because the method returns kotlinx.coroutines.Job")
             .hasMessageContaining("Return the result itself, from a suspending function, or annotate the method that does the work")
@@ -67,7 +67,7 @@ internal class KotlinDeclarationTests {
     }
 
     @Test
-    @DisplayName("What implements a generic function for a primitive type has the annotation of the generic one")
+    @DisplayName("An implementation of a generic function for a primitive type has the annotation of the generic function")
     fun genericForPrimitive() = runBlocking<Unit> {
         LockedContext.withClassProxies(Implementing::class.java, Extending::class.java, Inheriting::class.java).use { context ->
             val implementing = context.bean(Implementing::class.java)

@@ -27,11 +27,11 @@ import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 import reactor.core.publisher.Mono
 
-/** Functions that have other names in byte code than in Kotlin: internal ones, and those with value classes. */
+/** Functions whose names differ in byte code and Kotlin: internal functions, and functions with value classes. */
 internal class KotlinNameTests {
 
     @Test
-    @DisplayName("The default name of a lock is that of the function in Kotlin")
+    @DisplayName("The default name of a lock is the function's name in Kotlin")
     fun defaultNames() = runBlocking<Unit> {
         LockedContext.withClassProxies(Shop::class.java).use { context ->
             val shop = context.bean(Shop::class.java)
@@ -59,7 +59,7 @@ internal class KotlinNameTests {
     }
 
     @Test
-    @DisplayName("Several fallbacks whose names are the same in Kotlin are ambiguous if they fit alike")
+    @DisplayName("Several fallbacks of the same Kotlin name are ambiguous if they fit equally")
     fun ambiguous() {
         assertThat(LockedContext.failure(mapOf(), Ambiguous::class.java))
             .hasMessageContaining("Ambiguous.sell(String): fallback = \"busy\" is ambiguous: 2 methods fit")
@@ -68,7 +68,7 @@ internal class KotlinNameTests {
     }
 
     @Test
-    @DisplayName("Expressions know the name of the function in Kotlin")
+    @DisplayName("Expressions see the function's name in Kotlin")
     fun expressions() {
         LockedContext.withClassProxies(Told::class.java).use { context ->
             context.bean(Told::class.java).reserve(Sku("a"))
@@ -77,7 +77,7 @@ internal class KotlinNameTests {
     }
 
     @Test
-    @DisplayName("Messages of calls have the name of the function in Kotlin")
+    @DisplayName("Messages of calls have the function's name in Kotlin")
     fun messages() {
         val told = Told::class.java.name
         LockedContext.withClassProxies(Told::class.java, Strategy::class.java).use { context ->
@@ -93,7 +93,7 @@ internal class KotlinNameTests {
     }
 
     @Test
-    @DisplayName("Observations have the name of the function in Kotlin")
+    @DisplayName("Observations have the function's name in Kotlin")
     fun observations() {
         val context = observed(Told::class.java.declaredMethods.first { it.name.startsWith("reserve") })
         assertThat(context.getLowCardinalityKeyValue("method")).isEqualTo(KeyValue.of("method", "reserve"))
@@ -101,7 +101,7 @@ internal class KotlinNameTests {
     }
 
     @Test
-    @DisplayName("The warning of methods that run without locks has the name of the function in Kotlin")
+    @DisplayName("The warning of unguarded methods has the function's name in Kotlin")
     @ExtendWith(OutputCaptureExtension::class)
     fun warnings(output: CapturedOutput) {
         SpringApplicationBuilder(Application::class.java).web(WebApplicationType.NONE).run("--holdfast.backend=memory").close()

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
 
-/** Flows of annotated methods that are collected several times: keys and conditions of each collection. */
+/** Keys and conditions of flows that are collected several times. */
 internal class RecollectedFlowTests {
 
     private val context = LockedContext.withClassProxies(Day::class.java, Shop::class.java)
@@ -29,7 +29,7 @@ internal class RecollectedFlowTests {
     fun close() = context.close()
 
     @Test
-    @DisplayName("The first collection has the key of the call, each further one evaluates it anew")
+    @DisplayName("The first collection uses the key of the call; each later collection evaluates the key anew")
     fun key() = runBlocking<Unit> {
         val rows = shop.rows()
         day.today = "tuesday"
@@ -41,7 +41,7 @@ internal class RecollectedFlowTests {
     }
 
     @Test
-    @DisplayName("A condition that is false at the call leaves the flow as it is, in its collector's context, until it is true")
+    @DisplayName("A flow whose condition is false at the call runs unchanged in its collector's context; a later true condition takes the lock")
     fun condition() = runBlocking<Unit>(CoroutineName("collector")) {
         day.today = "sunday"
         val rows = shop.named()
@@ -56,7 +56,7 @@ internal class RecollectedFlowTests {
     }
 
     @Test
-    @DisplayName("An expression that fails at the call fails the first collection only")
+    @DisplayName("A failed expression at the call fails the first collection only")
     fun failure() = runBlocking<Unit> {
         day.today = "never"
         val rows = shop.rows()

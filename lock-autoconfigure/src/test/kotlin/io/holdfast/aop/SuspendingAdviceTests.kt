@@ -56,7 +56,7 @@ internal class SuspendingAdviceTests {
     }
 
     @Test
-    @DisplayName("While the store fails, a fallback stands in, or permits do without")
+    @DisplayName("While the store fails, a fallback gives the result, or permits are not required")
     fun storeFailure() = runBlocking<Unit> {
         locks.failing(LeaseStoreException("key", "no answer", null))
         assertThat(shop.falls()).isEqualTo("LeaseStoreException")
@@ -64,14 +64,15 @@ internal class SuspendingAdviceTests {
     }
 
     @Test
-    @DisplayName("A transaction of the function is inside of its lock, and one of the caller keeps the lock")
+    @DisplayName("The function's transaction is inside of its lock, and the caller's transaction keeps the lock")
     fun transactions() = runBlocking<Unit> {
         assertThat(shop.transactional()).isEqualTo("sold")
         assertThat(locks.events()).containsExactly("lock", "begin", "body", "commit", "unlock")
         locks.forget()
         val transaction = TransactionalOperator.create(context.bean(ReactiveTestTransactions::class.java))
         transaction.executeAndAwait { shop.transactional() }
-        // Those of the function are counted too, as this manager knows no participation.
+        // The function's own events are counted too, as this manager does not join
+        // transactions.
         assertThat(locks.events()).containsExactly("begin", "lock", "begin", "body", "commit", "commit", "unlock")
         locks.forget()
         assertThat(runCatching { shop.rollsBack() }.exceptionOrNull()).hasMessage("sold out")
@@ -79,7 +80,7 @@ internal class SuspendingAdviceTests {
     }
 
     @Test
-    @DisplayName("A call that passes two proxies takes its permit once, and calls inside of it take their own")
+    @DisplayName("A call through two proxies takes its permit once, and inner calls take their own")
     fun twoProxies() = runBlocking<Unit> {
         val outer = context.bean("outer", Limited::class.java)
         assertThat(outer.call(null)).isEqualTo(1)
@@ -90,7 +91,7 @@ internal class SuspendingAdviceTests {
     }
 
     @Test
-    @DisplayName("A coroutine that advice between two proxies wakes is no part of the call, and takes a permit of its own")
+    @DisplayName("A coroutine woken by advice between two proxies is not part of the call, and takes its own permit")
     fun wokenBetweenProxies() = runBlocking<Unit> {
         val inner = context.bean("inner", Limited::class.java)
         val woken = CoroutineScope(Dispatchers.Unconfined).async { context.bean(Between::class.java).reached.await(); inner.call(null) }

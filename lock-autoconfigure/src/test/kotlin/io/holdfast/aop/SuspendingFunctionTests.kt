@@ -38,7 +38,7 @@ internal class SuspendingFunctionTests {
     fun close() = context.close()
 
     @Test
-    @DisplayName("A suspending function runs under its permit and its lock until it has ended")
+    @DisplayName("A suspending function holds its permit and its lock until its end")
     fun heldUntilTheEnd() = runBlocking<Unit> {
         assertThat(shop.sell("a", 2)).isEqualTo("sold 2 of a")
         assertThat(locks.events()).containsExactly("permit", "lock", "begin", "end", "unlock", "return")
@@ -46,7 +46,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("It may return nothing, null, or what may be empty")
+    @DisplayName("A suspending function may return nothing, null, or a type with an empty value")
     fun results() = runBlocking<Unit> {
         shop.nothing()
         assertThat(shop.nullable(null)).isNull()
@@ -55,7 +55,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("Its exceptions reach the caller as they are, after the release")
+    @DisplayName("Its exceptions reach the caller unchanged, after the release")
     fun exceptions() = runBlocking<Unit> {
         val thrown = runCatching { shop.fails() }.exceptionOrNull()
         assertThat(thrown).isInstanceOf(IOException::class.java).hasMessage("sold out")
@@ -67,7 +67,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("Expressions know the parameters by name and place, but not the continuation")
+    @DisplayName("Expressions see the parameters by name and position, but not the continuation")
     fun expressions() = runBlocking<Unit> {
         shop.byPlace("a", 3)
         assertThat(locks.keys()).containsExactly("a-2")
@@ -81,7 +81,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("It finds its leases on each of the threads that it runs on, and in Reactor's context")
+    @DisplayName("A suspending function has its leases on each of its threads, and in Reactor's context")
     fun leases() = runBlocking<Unit> {
         val found = shop.leases()
         assertThat(found).hasSize(4).containsOnly(locks.lease("leases") as LockLease)
@@ -111,7 +111,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("A flow has its lock while it is collected, anew for each collector")
+    @DisplayName("A flow has its lock during its collection, anew for each collector")
     fun flows() = runBlocking<Unit> {
         val flow = shop.flow("a")
         assertThat(locks.events()).isEmpty()
@@ -123,7 +123,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("An interface's annotation holds for the suspending functions of its beans")
+    @DisplayName("An interface's annotation applies to the suspending functions of its beans")
     fun interfaces() = runBlocking<Unit> {
         LockedContext.of(Counter::class.java).use { context ->
             assertThat(context.bean(Counting::class.java).count("a")).isEqualTo(1)
@@ -132,7 +132,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("What @JvmOverloads adds to an open function takes the lock once, by the function that it calls")
+    @DisplayName("An overload of @JvmOverloads for an open function takes the lock once, in the called function")
     fun overloads() {
         LockedContext.withClassProxies(Overloaded::class.java).use { context ->
             context.bean(Overloaded::class.java).sell("a")
@@ -143,7 +143,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("Suspending functions that return what is worked on later are refused, with the cure")
+    @DisplayName("Suspending functions that return a result with later work are refused, with the cure")
     fun refusedResults() {
         assertThat(failure<SuspendingFlow>()).hasMessageContaining("because the method returns kotlinx.coroutines.flow.Flow")
             .hasMessageContaining("Return the result itself, or leave out suspend")
@@ -153,7 +153,7 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("SKIP is refused for results that are never null, and so is a suspending fallback of others")
+    @DisplayName("SKIP is refused for non-null results, and a suspending fallback for functions that do not suspend")
     fun refusedAttributes() {
         assertThat(failure<SkipsNumber>()).hasMessageContaining("SkipsNumber.count(String): onTimeout = SKIP is not possible")
             .hasMessageContaining("Have it return a type that may be null (with ?), or name a fallback")
@@ -186,7 +186,7 @@ internal class SuspendingFunctionTests {
         }
     }
 
-    /** What keeps an application with this bean from starting, to be asked for its words. */
+    /** Message of the exception that stops the start of an application with this bean. */
     class Failure(private val type: String) {
 
         override fun toString(): String =

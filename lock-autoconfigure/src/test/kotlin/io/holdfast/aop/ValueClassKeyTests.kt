@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
 
-/** Keys of value classes, which in byte code are there or not: the same value is the same key. */
+/** Keys of value classes, boxed or not in byte code: the same value is the same key. */
 internal class ValueClassKeyTests {
 
     private val context = LockedContext.withClassProxies(Shop::class.java)
@@ -21,7 +21,7 @@ internal class ValueClassKeyTests {
     fun close() = context.close()
 
     @Test
-    @DisplayName("A value has one text, whether it may be null, is in a list, or in another object")
+    @DisplayName("A value has the same text as a plain or nullable parameter, in a list, and in another object")
     fun oneText() = runBlocking<Unit> {
         shop.amount(Amount(1))
         shop.nullableAmount(Amount(1))
@@ -35,7 +35,7 @@ internal class ValueClassKeyTests {
     }
 
     @Test
-    @DisplayName("Values of Kotlin's own value classes have one text each")
+    @DisplayName("Kotlin's own value classes have one text for each value")
     fun ofKotlin() {
         shop.number(4_000_000_000u)
         shop.nullableNumber(4_000_000_000u)
@@ -56,7 +56,7 @@ internal class ValueClassKeyTests {
     }
 
     @Test
-    @DisplayName("A property of a value class is refused at the start where there is only its value, and the message tells so")
+    @DisplayName("A property of an unboxed value class is refused at the start, with the cure")
     fun property() {
         assertThat(LockedContext.failure(mapOf(), OfText::class.java))
             .hasMessageContaining("OfText.sell(String): key = \"#sku.text\" has an unknown name: text, which is no property of java.lang.String")
@@ -70,13 +70,13 @@ internal class ValueClassKeyTests {
     }
 
     @Test
-    @DisplayName("Where there may be more than the value, the call tells so")
+    @DisplayName("A property of a value class that may be boxed is refused at the call, with the cure")
     fun propertyAtCall() {
         assertThat(catchThrowable { shop.basketProperty(Basket(listOf())) }).hasMessageContaining("In Kotlin, a value class is its value")
     }
 
     @Test
-    @DisplayName("Properties of other classes are read, also those that are of a value class")
+    @DisplayName("Properties of other classes can be read, also properties of a value class type")
     fun readable() {
         shop.item(Item(Sku("1"), Amount(2)))
         shop.price(Price(1))
@@ -85,7 +85,7 @@ internal class ValueClassKeyTests {
     }
 
     @Test
-    @DisplayName("A sequence is no key, and the message tells what to pass instead")
+    @DisplayName("A sequence is refused as a key, with the type to pass instead")
     fun ofSequence() {
         assertThat(catchThrowable { shop.sequence(sequenceOf("a")) })
             .hasMessageContaining("holds several values, which a key would use up. Write a List as parameter, which the caller makes by toList()")

@@ -64,7 +64,7 @@ import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 import org.springframework.context.annotation.Scope
 
-/** Suspending functions and flows that fail, are cancelled, or are used in odd ways. */
+/** Suspending functions and flows that fail, are cancelled, or are used in unusual ways. */
 @WithRedis
 internal class CoroutineFaultTests(private val redis: TestRedis) {
 
@@ -88,7 +88,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     private fun awaitFree(key: String) = await().atMost(SOON).until { !isLocked(key) }
 
     @Test
-    @DisplayName("A flow has its lock until its collector has done with the last element")
+    @DisplayName("A flow has its lock until its collector is done with the last element")
     fun collectorUnderTheLock() = runBlocking<Unit>(Dispatchers.Default) {
         val locked = mutableListOf<Boolean>()
         shop.numbers(3).collect {
@@ -112,7 +112,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A collector's exception passes the flow as it is, and ends its lock")
+    @DisplayName("A collector's exception passes the flow unchanged, and ends its lock")
     fun failingCollector() = runBlocking<Unit>(Dispatchers.Default) {
         val thrown = runCatching { shop.numbers(3).collect { throw IOException("no space") } }
         assertThat(thrown.exceptionOrNull()).isInstanceOf(IOException::class.java).hasMessage("no space")
@@ -120,7 +120,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A flow that fails has lost its lock, and a retry acquires it anew")
+    @DisplayName("A failed flow has released its lock, and a retry acquires anew")
     fun retried() = runBlocking<Unit>(Dispatchers.Default) {
         val fences = mutableListOf<Long>()
         val attempts = AtomicInteger()
@@ -137,7 +137,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A flow that is collected twice at a time runs once at a time; one that is never collected locks nothing")
+    @DisplayName("Two concurrent collections of a flow run in turn; a flow without a collection locks nothing")
     fun collectedTwice() = runBlocking<Unit>(Dispatchers.Default) {
         val inside = AtomicInteger()
         val most = AtomicInteger()
@@ -155,7 +155,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A flow may run on another dispatcher, and be shared in another scope, which ends its lock with itself")
+    @DisplayName("A flow may run on another dispatcher, and in the scope of a shared flow, whose end releases its lock")
     fun otherScope() = runBlocking<Unit>(Dispatchers.Default) {
         assertThat(shop.numbers(3).flowOn(Dispatchers.IO).toList()).containsExactly(1, 2, 3)
         val job = Job()
@@ -168,7 +168,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A flow that is cancelled while it waits for its lock gives up its place")
+    @DisplayName("A flow that is cancelled during the wait for its lock leaves the queue")
     fun cancelledWhileWaiting() = runBlocking<Unit>(Dispatchers.Default) {
         val other = locks.acquireAsync(LockRequest.of("numbers")).await()
         val waiting = launch { shop.numbers(1).toList() }
@@ -192,7 +192,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A child that fails cancels the function and its other children before the lock is free")
+    @DisplayName("A failed child cancels the function and its other children before the lock is free")
     fun failingChild() = runBlocking<Unit>(Dispatchers.Default) {
         val lockedAtEnd = CompletableDeferred<Boolean>()
         val thrown = runCatching {
@@ -215,7 +215,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A function runs in the caller's dispatcher and context, and the caller goes on in it")
+    @DisplayName("A function runs in the caller's dispatcher and context, and the caller continues there")
     fun callersContext() {
         Executors.newSingleThreadExecutor { Thread(it, "only-one") }.asCoroutineDispatcher().use { single ->
             runBlocking(single + CoroutineName("caller") + TENANT.asContextElement("acme")) {
@@ -234,7 +234,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that outlives its function is not under its lock any more, and gets one of its own")
+    @DisplayName("A coroutine that outlives its function loses its lock, and acquires a new one")
     fun outlives() = runBlocking<Unit>(Dispatchers.Default) {
         val go = CompletableDeferred<Unit>()
         val job = Job()
@@ -257,7 +257,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("Cancellations at any moment break neither exclusion nor limits, and leave nothing behind on any thread")
+    @DisplayName("Cancellations at any moment break neither exclusion nor limits, and leave no lease on any thread")
     fun storm() = runBlocking<Unit>(Dispatchers.Default) {
         val inside = AtomicInteger()
         val most = AtomicInteger()
@@ -296,7 +296,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("The NotAcquiredStrategy of the call gives the result itself; one that does not fit is refused, naming the type that does")
+    @DisplayName("The NotAcquiredStrategy of the call returns the result itself; a wrong type is refused, with the right one")
     fun strategy() = runBlocking<Unit>(Dispatchers.Default + TENANT.asContextElement("acme")) {
         locks.acquireAsync(LockRequest.of("busy")).await().use {
             ANSWER.set { "instead" }
@@ -321,7 +321,7 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A namespace that throws fails the function and the collector of a flow, and locks nothing")
+    @DisplayName("An exception of a namespace fails the function and the collector of a flow, and locks nothing")
     fun namespace() = runBlocking<Unit>(Dispatchers.Default + TENANT.asContextElement("missing")) {
         val ran = AtomicInteger()
         assertThat(runCatching { shop.sell { ran.incrementAndGet() } }.exceptionOrNull())

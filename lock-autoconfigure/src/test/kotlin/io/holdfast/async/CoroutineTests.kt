@@ -49,7 +49,7 @@ import org.springframework.context.annotation.Bean
 import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 
-/** Suspending functions of two instances of an application that share a Redis. */
+/** Suspending functions of two instances of an application with a common Redis. */
 @WithRedis
 @ExtendWith(OutputCaptureExtension::class)
 internal class CoroutineTests(private val redis: TestRedis) {
@@ -67,7 +67,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     private fun waiting() = locks.status("stock:a").waiting()
 
     @Test
-    @DisplayName("Coroutines of all instances exclude one another")
+    @DisplayName("Coroutines of all instances exclude each other")
     fun exclusion() = runBlocking<Unit>(Dispatchers.Default) {
         val inside = AtomicInteger()
         val most = AtomicInteger()
@@ -86,7 +86,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that waits leaves its thread to others: one thread is enough for holder and waiters")
+    @DisplayName("A waiting coroutine frees its thread: a single thread is enough for holder and waiters")
     fun waitingDoesNotBlock() {
         Executors.newSingleThreadExecutor().asCoroutineDispatcher().use { single ->
             runBlocking(single) {
@@ -105,7 +105,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("The minHold of a lock does not count for a function that fails or is cancelled, and counts for one that returns")
+    @DisplayName("The minHold of a lock does not apply to a failed or cancelled function, and applies to a successful function")
     fun minHold() = runBlocking<Unit> {
         assertThat(runCatching { shops[0].job { error("failed") } }.exceptionOrNull()).hasMessage("failed")
         awaitFree("job")
@@ -119,7 +119,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that is cancelled while it waits gives up its place, and never runs")
+    @DisplayName("A coroutine that is cancelled during its wait leaves the queue, and never runs")
     fun cancelledWhileWaiting() = runBlocking<Unit>(Dispatchers.Default) {
         val other = locks.acquire("stock:a")
         val ran = AtomicInteger()
@@ -133,7 +133,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that is cancelled in the moment in which it gets the lock leaves none behind")
+    @DisplayName("A coroutine that is cancelled at the moment of its grant leaves no lock behind")
     fun cancelledWhenGranted() = runBlocking<Unit>(Dispatchers.Default) {
         repeat(50) {
             val other = locks.acquire("stock:a")
@@ -149,7 +149,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that is cancelled while it holds ends first what it does, and then its lock")
+    @DisplayName("A coroutine that is cancelled under its lock first ends its work, and then releases the lock")
     fun cancelledWhileHolding() = runBlocking<Unit>(Dispatchers.Default) {
         val begun = CompletableDeferred<Unit>()
         val cleaning = CompletableDeferred<Unit>()
@@ -181,7 +181,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that is cancelled while it awaits a future goes on at once, and the lock lasts until its work has ended")
+    @DisplayName("A coroutine that is cancelled while it awaits a future continues at once, and the lock lasts until the end of the work")
     fun cancelledWhileAwaiting() = runBlocking<Unit>(Dispatchers.Default) {
         val scope = CoroutineScope(Dispatchers.Default)
         val calls = listOf<suspend (suspend CoroutineScope.() -> String) -> String>(
@@ -218,7 +218,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("Functions, services and blocking methods that ask for the same key inside get nested leases")
+    @DisplayName("Functions, services and blocking methods for the same key get nested leases inside")
     fun nested() = runBlocking<Unit>(Dispatchers.Default) {
         val fences = shops[0].nesting()
         assertThat(fences).hasSize(5)
@@ -227,7 +227,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("Children of a function run under its lease, and it ends with the last of them")
+    @DisplayName("Children of a function run under its lease, which ends with the last child")
     fun children() = runBlocking<Unit>(Dispatchers.Default) {
         val held = shops[0].sell("a") {
             coroutineScope {
@@ -238,7 +238,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A function that was called by a blocking method under the same lock is nested in that")
+    @DisplayName("A function that a blocking method calls under the same lock is nested")
     fun insideOfBlocking() {
         assertThat(shops[0].blocking()).isEqualTo("nested")
         awaitFree("nested")
@@ -259,7 +259,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("Permits are taken once for each call, and given back")
+    @DisplayName("Permits are taken once for each call, and returned")
     fun permits() = runBlocking<Unit>(Dispatchers.Default) {
         val inside = AtomicInteger()
         val most = AtomicInteger()
@@ -278,7 +278,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A collector that has enough of a flow ends its lock")
+    @DisplayName("A collector that stops early ends the flow's lock")
     fun flows() = runBlocking<Unit>(Dispatchers.Default) {
         assertThat(shops[0].numbers().first { it == 3 }).isEqualTo(3)
         awaitFree("numbers")

@@ -48,8 +48,7 @@ import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 
 /**
- * A coroutine that waits on Dispatchers.Unconfined, as Spring's handlers do, goes on within the code that wakes it: on
- * its thread, amid its scopes. It is not under the waker's lock for that.
+ * A coroutine that waits on Dispatchers.Unconfined, as in Spring's handlers, continues within the waking code: on the waker's thread, inside of its scopes. Still the coroutine is not under the waker's lock.
  */
 @WithRedis
 internal class ForeignCoroutineTests(redis: TestRedis) {
@@ -62,36 +61,36 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("A coroutine that a holder wakes waits for the lock, whatever it was woken by")
+    @DisplayName("A coroutine that a holder wakes waits for the lock, after any kind of signal")
     fun signals(signal: Signal) = wakes(Waker.SUSPENDING, signal, Dispatchers.Unconfined) { shop.sell { it() } }
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("A coroutine that is woken waits for the lock, however the waker holds it")
+    @DisplayName("A woken coroutine waits for the lock, for any way in which the waker holds it")
     fun wakers(waker: Waker) = wakes(waker, Signal.DEFERRED, Dispatchers.Unconfined) { shop.sell { it() } }
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("A collector that is woken waits for the lock of a flow, however the waker holds it")
+    @DisplayName("A woken collector waits for the lock of a flow, for any way in which the waker holds it")
     fun collectors(waker: Waker) = wakes(waker, Signal.STATE_FLOW, Dispatchers.Unconfined) { entered ->
         shop.rows(entered).toList()
     }
 
     @Test
-    @DisplayName("A flow that a woken coroutine has collected elsewhere waits for the lock")
+    @DisplayName("A woken coroutine that collects a flow on another dispatcher waits for the lock")
     fun collectedElsewhere() = wakes(Waker.BLOCKING, Signal.CHANNEL, Dispatchers.Unconfined) { entered ->
         val rows = shop.rows(entered)
         withContext(Dispatchers.IO) { rows.flowOn(Dispatchers.Default).toList() }
     }
 
     @Test
-    @DisplayName("A coroutine of mono {} that is woken waits for the lock")
+    @DisplayName("A woken coroutine of mono {} waits for the lock")
     fun monos() = wakes(Waker.SUSPENDING, Signal.CHANNEL, Dispatchers.Unconfined) { entered ->
         mono(Dispatchers.Unconfined) { shop.sell { entered(); "sold" } }.awaitSingle()
     }
 
     @Test
-    @DisplayName("A coroutine that is under a lock of its own and is woken by another holder waits for the other lock")
+    @DisplayName("A coroutine under its own lock that another holder wakes waits for the holder's lock")
     fun underItsOwn() = wakes(Waker.SUSPENDING, Signal.DEFERRED, Dispatchers.Unconfined) { entered ->
         shop.other {
             val woken = Signal.MUTEX.begin()
@@ -105,7 +104,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("A coroutine that a function starts apart from itself waits for its lock, and its children do not")
+    @DisplayName("A coroutine that a function starts in a separate scope waits for its lock, and its children do not")
     fun startedApart() {
         val apart = CompletableFuture<Boolean>()
         val own = runBlocking(Dispatchers.Default) {
@@ -121,7 +120,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
         assertThat(apart.get(10, TimeUnit.SECONDS)).isFalse
     }
 
-    /** Has a coroutine wait for a signal, and ask for a lock then that the waker holds on. */
+    /** Let a coroutine wait for a signal and then request a lock that the waker holds. */
     private fun wakes(waker: Waker, signal: Signal, context: CoroutineContext, call: suspend (() -> Unit) -> Any?) {
         val entered = AtomicBoolean()
         val wake = signal.begin()
@@ -143,7 +142,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
     private fun waiting() = locks.status("stock").waitingInThisInstance()
 
     @Test
-    @DisplayName("Functions and flows that blocking code runs under its lock are nested in that")
+    @DisplayName("Functions and flows that blocking code calls under its lock are nested")
     fun belowBlockingCode() {
         val below = {
             val own = LockLease.current().fencingToken()
@@ -165,7 +164,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("Functions and flows of a coroutine are nested in its lock, by whatever part of it they are called")
+    @DisplayName("Functions and flows of a coroutine are nested in its lock, from any part of the coroutine")
     fun withinTheCoroutine() = runBlocking<Unit>(Dispatchers.Default) {
         shop.sell {
             val own = LockLease.current().fencingToken()
@@ -184,7 +183,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
         }
     }
 
-    /** What a coroutine waits for. */
+    /** Signal that a coroutine waits for. */
     interface Wake {
 
         fun wake()
@@ -229,7 +228,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
 
     }
 
-    /** How the waker holds the lock. */
+    /** Ways in which the waker holds the lock. */
     enum class Waker(val hold: (Shop, LockService, () -> Unit) -> Unit) {
 
         SUSPENDING({ shop, _, work -> runBlocking(Dispatchers.Default) { shop.sell { work() } } }),

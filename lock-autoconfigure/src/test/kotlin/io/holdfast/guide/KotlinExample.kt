@@ -18,7 +18,7 @@ import kotlinx.coroutines.flow.flowOn
 import kotlinx.coroutines.runBlocking
 import org.springframework.stereotype.Service
 
-/* What docs/async.md shows, and what it takes for given. The plugin kotlin-spring is not here to open the classes. */
+/* Code of docs/async.md, with its surroundings. Without the plugin kotlin-spring, classes have to be opened by hand. */
 
 @Service
 class Shop(private val locks: LockService, private val locked: Locked, private val stock: Stock) {

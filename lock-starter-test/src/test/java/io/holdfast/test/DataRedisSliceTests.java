@@ -28,7 +28,7 @@ import org.springframework.test.context.DynamicPropertySource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests of what an application keeps in Redis, with locks there or in memory.
+ * Slice tests of an application's data in Redis, with locks there or in memory.
  */
 class DataRedisSliceTests {
 
@@ -46,8 +46,8 @@ class DataRedisSliceTests {
 	}
 
 	/**
-	 * Finds a port below those of outgoing connections, which could take it first, and
-	 * not among those of the other modules' tests.
+	 * Finds a port below the ports of outgoing connections, which could take it first,
+	 * and outside of the range of the other modules' tests.
 	 */
 	private static int freePort() {
 		for (int i = 0; i < 100; i++) {
@@ -56,7 +56,7 @@ class DataRedisSliceTests {
 				return socket.getLocalPort();
 			}
 			catch (IOException ex) {
-				// In use: try another one.
+				// In use: try another port.
 			}
 		}
 		throw new IllegalStateException("No free port found from 18000 to 19999");
@@ -96,7 +96,7 @@ class DataRedisSliceTests {
 	class InMemory {
 
 		@Test
-		@DisplayName("By default locks are in memory, whatever the application's properties say")
+		@DisplayName("By default locks are in memory, even if the application's properties say otherwise")
 		void locks(@Autowired LockService locks, @Autowired StringRedisTemplate template) {
 			try (LockLease lease = locks.acquire("report")) {
 				assertThat(lease.isHeld()).isTrue();

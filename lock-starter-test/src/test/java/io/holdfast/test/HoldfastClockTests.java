@@ -49,7 +49,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("While time passes, renewed leases stay, and others end when they are due")
+	@DisplayName("While time passes, renewed leases stay, and other leases end on time")
 	void advance() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -72,7 +72,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("Its threads inherit nothing from the caller, and have the class loader of the application")
+	@DisplayName("The threads of the clock inherit nothing from the caller, and have the class loader of the application")
 	void threads() {
 		ClassLoader application = new URLClassLoader(new URL[0], getClass().getClassLoader());
 		InheritableThreadLocal<String> tenant = new InheritableThreadLocal<>();
@@ -112,7 +112,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("Permits with minHold are free when that is over")
+	@DisplayName("Permits with minHold are free at the end of minHold")
 	void permits() {
 		this.runner.run((context) -> {
 			SemaphoreService semaphores = context.getBean(SemaphoreService.class);
@@ -128,7 +128,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("The clock goes on by itself")
+	@DisplayName("The clock goes on between advances")
 	void goesOn() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -143,7 +143,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("Threads that wait are told when their time is over, or get what is freed, in the order of time")
+	@DisplayName("Blocked threads time out, or acquire freed locks, in the order of time")
 	void blockedThreads() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -162,7 +162,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("It stands still while another thread is busy with the lock, and so does what is due late")
+	@DisplayName("Time stands still while another thread is busy with the lock, also for late events")
 	void standsStill() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -206,7 +206,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("Several threads may turn it at a time, also listeners and continuations")
+	@DisplayName("Several threads may advance the clock at a time, also listeners and continuations")
 	void turnedByMany() {
 		this.runner.run((context) -> {
 			LockService locks = context.getBean(LockService.class);
@@ -241,7 +241,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("Each context has a clock of its own")
+	@DisplayName("Each context has its own clock")
 	void ofEachContext() {
 		this.runner.run((one) -> this.runner.run((other) -> {
 			LockRequest brief = LockRequest.of("a").autoRenew(false);
@@ -254,7 +254,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("Times that no clock can show are refused, and lead no clock astray")
+	@DisplayName("Times beyond the range of the clock are refused, and leave the clock unchanged")
 	void tooFar() {
 		this.runner.run((context) -> {
 			HoldfastClock clock = clock(context);
@@ -272,7 +272,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("If its context is closed while it is turned, the turn ends")
+	@DisplayName("If the context is closed during an advance, the advance ends")
 	void closedWhileTurned() {
 		CompletableFuture<?>[] turn = new CompletableFuture<?>[1];
 		this.runner.run((context) -> {
@@ -289,7 +289,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("It is not turned back, nor after its context is closed")
+	@DisplayName("The clock refuses negative times, and any time after the close of its context")
 	void refuses() {
 		HoldfastClock[] clock = new HoldfastClock[1];
 		this.runner.run((context) -> {
@@ -302,7 +302,7 @@ class HoldfastClockTests {
 	}
 
 	@Test
-	@DisplayName("A context with memory of its own has no clock to turn, and one with Redis neither")
+	@DisplayName("A context with its own MemoryLeases has no clock, and neither has a context with Redis")
 	void backsOff() {
 		MemoryLeases shared = new MemoryLeases(System::nanoTime);
 		this.runner.withBean(MemoryLeases.class, () -> shared)

@@ -15,7 +15,7 @@ import static io.holdfast.test.LeaseAssertions.assertNothingIsHeld;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests in transactions, as those of JPA are, too.
+ * Tests in transactions, as in slices of JPA, too.
  */
 @JdbcTest
 @AutoConfigureHoldfast
@@ -37,7 +37,7 @@ class JdbcSliceTests {
 	}
 
 	@Test
-	@DisplayName("A lock is held until the transaction of the test is over")
+	@DisplayName("A lock is held until the end of the test's transaction")
 	void sells() {
 		assertThat(this.shop.sell("SKU0001", 3)).isEqualTo("sold");
 		assertThat(this.locks.status("stock:SKU0001").isLocked()).isTrue();

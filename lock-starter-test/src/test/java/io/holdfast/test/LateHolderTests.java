@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * A late holder of a fenced lock, played in the fence table of an embedded database.
+ * Late holder of a fenced lock, simulated in the fence table of an embedded database.
  */
 @SpringBootTest
 @AutoConfigureHoldfast
@@ -34,7 +34,7 @@ class LateHolderTests {
 	private Fences fences;
 
 	@Test
-	@DisplayName("A higher token in the fence table makes the next holder a late one, until the key is reset")
+	@DisplayName("A higher token in the fence table makes the next holder late, until the key is reset")
 	void refusesALateHolder() {
 		this.jdbc.execute("CREATE TABLE sale (sku VARCHAR(20))");
 		this.sales.sell("SKU0001");

@@ -36,7 +36,7 @@ class LeaseAssertionsTests {
 	private SemaphoreService semaphores;
 
 	@Test
-	@DisplayName("Code outside of leases is told so")
+	@DisplayName("An assertion fails outside of leases, and says so")
 	void without() {
 		assertRunsWithoutLease();
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> assertRunsWithLock("a"))
@@ -46,7 +46,7 @@ class LeaseAssertionsTests {
 	}
 
 	@Test
-	@DisplayName("All leases around the code count, the innermost first in messages")
+	@DisplayName("All leases around the code count, and messages begin with the innermost")
 	void nested() {
 		this.locks.withLock(LockRequest.ofAll(List.of("a", "b")),
 				() -> this.semaphores.withPermits(SemaphoreRequest.of("s", 5).permits(2),
@@ -66,7 +66,7 @@ class LeaseAssertionsTests {
 	}
 
 	@Test
-	@DisplayName("What is held is told by keys, instances and times, with what minHold keeps")
+	@DisplayName("The message lists leases by keys, instances and times, also keys that minHold keeps")
 	void nothingIsHeld(@Autowired MemoryLeases leases, @Autowired HoldfastClock clock) {
 		assertNothingIsHeld(leases);
 		LockLease lock = this.locks.acquireAsync(LockRequest.of("a").autoRenew(false)).join();

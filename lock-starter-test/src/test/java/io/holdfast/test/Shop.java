@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Service;
 
 /**
- * A service with annotated methods, for the tests of slices.
+ * Service with annotated methods, for tests of slices.
  */
 @Service
 public class Shop {

@@ -4,7 +4,7 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.annotation.Bean;
 
 /**
- * The application that the tests of this module are about.
+ * Application under test in this module.
  */
 @SpringBootApplication
 class ShopApplication {

@@ -1,7 +1,7 @@
 package io.holdfast.test;
 
 /**
- * What a shop has in its warehouse.
+ * Stock of a shop's warehouse.
  */
 interface Stock {
 

@@ -15,7 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.BDDMockito.given;
 
 /**
- * Tests of a controller and of the annotated service behind it.
+ * Tests of a controller and the annotated service behind it.
  */
 @WebMvcTest(ShopController.class)
 @AutoConfigureHoldfast

@@ -57,7 +57,7 @@ class WholeApplicationTests {
 	}
 
 	@Test
-	@DisplayName("What an annotated method calls runs with its lock and permits")
+	@DisplayName("Calls of an annotated method run with its lock and permits")
 	void sells() {
 		given(this.stock.take("SKU0001", 3)).willAnswer((call) -> {
 			assertRunsWithLock("stock:SKU0001");
@@ -77,7 +77,7 @@ class WholeApplicationTests {
 	}
 
 	@Test
-	@DisplayName("A wait of an hour is over when the clock is turned by an hour")
+	@DisplayName("A wait of an hour ends after an advance of the clock by an hour")
 	void givesUp() {
 		LockRequest patient = LockRequest.of("stock:SKU0001").waitTime(Duration.ofHours(1));
 		try (LockLease other = this.locks.acquireAsync(patient).join()) {
@@ -92,7 +92,7 @@ class WholeApplicationTests {
 	}
 
 	@Test
-	@DisplayName("A job is skipped until its minHold is over, which needs no waiting")
+	@DisplayName("A job is skipped until the end of its minHold, without waiting")
 	void runsTheJobOnce() {
 		assertThat(this.shop.report()).isEqualTo("written");
 		this.clock.advance(Duration.ofMinutes(9));

@@ -33,8 +33,8 @@ import org.opentest4j.TestAbortedException;
 import org.springframework.core.io.ClassPathResource;
 
 /**
- * A Chromium without a window, and what tests ask of the page in it. Chromium and its
- * driver are looked for on the path; nothing is downloaded.
+ * Chromium without a window, and questions of tests to its page. Chromium and its driver
+ * have to be on the path; nothing is downloaded.
  */
 class Browser implements AutoCloseable {
 
@@ -44,7 +44,7 @@ class Browser implements AutoCloseable {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-	/** What a row of a list shows; in one step, because rows come and go. */
+	/** Content of a list's row; read in a single step, because rows come and go. */
 	private static final String ROW = """
 			const row = [...document.getElementById(arguments[0]).children]
 				.find((each) => each.querySelector('.key').textContent === arguments[1]);
@@ -101,16 +101,16 @@ class Browser implements AutoCloseable {
 	/** Opens the page of the shop. */
 	void openShop(String port) {
 		this.driver.get("http://localhost:" + port + "/");
-		// Before it is drawn, the browser drops keys.
+		// Before the first frame, the browser drops keys.
 		asyncScript("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))");
 	}
 
-	/** Opens the console, and waits until it shows something. */
+	/** Opens the console, and waits for its content. */
 	void open(String port) {
 		open(port, "");
 	}
 
-	/** Opens the console by a link that says what it shows. */
+	/** Opens the console by a link with its state. */
 	void open(String port, String hash) {
 		this.driver.get("http://localhost:" + port + "/actuator/holdfast" + hash);
 		until("the page is live", () -> "Live".equals(text("#connection")));
@@ -120,12 +120,12 @@ class Browser implements AutoCloseable {
 		this.driver.navigate().refresh();
 	}
 
-	/** What the address of the page says of what it shows. */
+	/** State of the console in the page's address. */
 	String hash() {
 		return String.valueOf(script("return location.hash"));
 	}
 
-	/** Opens the console by way of the form of Spring Security. */
+	/** Opens the console through the form of Spring Security. */
 	void signIn(String port, String user, String password) {
 		this.driver.get("http://localhost:" + port + "/actuator/holdfast");
 		this.driver.findElement(By.name("username")).sendKeys(user);
@@ -182,12 +182,12 @@ class Browser implements AutoCloseable {
 		input.sendKeys(Keys.chord(Keys.CONTROL, "a"), text);
 	}
 
-	/** Presses a key wherever the focus is. */
+	/** Presses a key at the current focus. */
 	void press(CharSequence key) {
 		new Actions(this.driver).sendKeys(key).perform();
 	}
 
-	/** What the focused part is called. */
+	/** Text of the focused element. */
 	String focus() {
 		return String.valueOf(script("return document.activeElement.textContent"));
 	}
@@ -201,8 +201,8 @@ class Browser implements AutoCloseable {
 	}
 
 	/**
-	 * What axe finds: violations of WCAG 2.2 at level AA, and of what it takes for good
-	 * practice, each with the parts of the page that it is about.
+	 * Findings of axe: violations of WCAG 2.2 at level AA and of good practice, each with
+	 * its elements.
 	 */
 	List<String> violations() {
 		if (script("return typeof axe") instanceof String type && type.equals("undefined")) {
@@ -223,7 +223,7 @@ class Browser implements AutoCloseable {
 		return script("return document.documentElement.scrollWidth <= window.innerWidth") == Boolean.TRUE;
 	}
 
-	/** What the browser complained of since this was asked last. */
+	/** Warnings and errors of the browser since the last call. */
 	List<String> complaints() {
 		return this.driver.manage()
 			.logs()
@@ -251,7 +251,7 @@ class Browser implements AutoCloseable {
 		}
 	}
 
-	/** Opens a tab, behind which the one before is hidden. */
+	/** Opens a tab in front of the current tab. */
 	String openTab() {
 		String before = this.driver.getWindowHandle();
 		this.driver.switchTo().newWindow(WindowType.TAB);
@@ -263,7 +263,7 @@ class Browser implements AutoCloseable {
 		this.driver.switchTo().window(before);
 	}
 
-	/** All of the page, or what is in sight, as a PNG among what the build made. */
+	/** Saves the whole page, or the visible part, as a PNG in the build's output. */
 	void screenshot(String name, boolean all) {
 		Object data = this.driver
 			.executeCdpCommand("Page.captureScreenshot", Map.of("format", "png", "captureBeyondViewport", all))
@@ -283,16 +283,16 @@ class Browser implements AutoCloseable {
 	}
 
 	/**
-	 * What a row shows.
+	 * Content of a row.
 	 *
-	 * @param note beside its key
-	 * @param holders who holds it, each
-	 * @param here which threads of the instance that was asked hold it
-	 * @param lease how much is left of the lease
-	 * @param queue who is in its queue, each
-	 * @param waiting how many calls wait at the instance that was asked
-	 * @param meter what its meter says
-	 * @param squares how many permits are marked as used
+	 * @param note the note beside the key
+	 * @param holders the holders
+	 * @param here the holding threads of the answering instance
+	 * @param lease the remaining time of the lease
+	 * @param queue the waiters of the queue
+	 * @param waiting the number of waiting calls at the answering instance
+	 * @param meter the value of the meter
+	 * @param squares the number of permits marked as used
 	 */
 	record Row(String note, List<String> holders, String here, String lease, List<String> queue, String waiting,
 			long meter, long squares) {

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.BeforeEach;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A test of pages in a browser, for instances that its classes start.
+ * Test of pages in a browser, for instances started by the subclasses.
  */
 abstract class BrowserTestCase {
 

@@ -25,7 +25,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the console shows in a browser, for two instances. Run with {@code -Pbrowser}.
+ * Content of the console in a browser, for two instances. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
 class ConsoleBrowserTests extends ConsoleTestCase {
@@ -35,7 +35,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	private static final String DEAD = "0123456789abcdef0123456789abcdef";
 
 	@Test
-	@DisplayName("It shows all instances, which of them it asks, and of one that died when it was last seen")
+	@DisplayName("The console lists all instances, marks the answering instance, and shows when a dead instance was last seen")
 	void showsInstances() {
 		page.until("both instances are shown", () -> "2".equals(page.text("#count-instances")));
 		assertThat(page.text("#instances")).containsOnlyOnce("this instance")
@@ -49,7 +49,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("The instance that answers is among them also when Redis has forgotten it")
+	@DisplayName("The answering instance is listed even when Redis has lost its data")
 	void showsTheInstanceThatAnswers() {
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		page.until("both instances are shown", () -> "2".equals(page.text("#count-instances")));
@@ -76,7 +76,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("Holders and waiters are marked whose instance is silent, and a lease of which the whole is not known has no bar")
+	@DisplayName("Holders and waiters of a silent instance are marked, and a lease of unknown length has no bar")
 	void marksThoseThatMayBeDead() {
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		redis.opsForZSet().add("{lock:dead}:queue", "fedcba9876543210fedcba9876543210:8:30000:s", 1);
@@ -137,13 +137,13 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		page.until("it is over", () -> page.text("#detail-state").equals("It is neither held nor waited for.")
 				&& page.isShown("#detail-state"));
 		page.press(Keys.ESCAPE);
-		// It stays as long as it has the focus.
+		// The row stays as long as it has the focus.
 		page.type("#locks-tools [name=search]", " ");
 		page.until("it is free, and its row gone after a while", () -> page.lock("order:1").equals(Row.NONE));
 	}
 
 	@Test
-	@DisplayName("Enter opens exactly the key in the search, and the address keeps search and lock, to be loaded again and sent to others")
+	@DisplayName("Enter opens exactly the key in the search; the address has search and lock, and can be reloaded and sent")
 	void opensByKeyAndByAddress() {
 		LockLease lease = acquire(second, "exact");
 		LockLease other = acquire(second, "exact <b>&1</b>");
@@ -178,7 +178,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("A lock whose holder freezes is shown, and found, as one that is not renewed")
+	@DisplayName("A lock whose holder freezes is shown, and found, as not renewed")
 	void tellsWhatIsNotRenewed() {
 		CompletableFuture<FreezeResult> frozen = CompletableFuture
 			.supplyAsync(() -> first.post("/freeze?seconds=8&writers=5", FreezeResult.class));
@@ -193,7 +193,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("Keys are shown as text whatever is in them, and can be released")
+	@DisplayName("Keys are shown as text, whatever they contain, and can be released")
 	void showsKeysAsText() {
 		String key = "a/b 100%: <img src=x onerror=\"document.title='broken'\">";
 		acquire(second, key);
@@ -210,7 +210,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("It can be used by the keyboard alone, and shows where the focus is")
+	@DisplayName("The keyboard alone is enough to use the console, which shows the focus")
 	void worksByKeyboard() {
 		LockLease lease = acquire(second, "by keyboard");
 		page.until("the lock is shown", () -> page.lock("by keyboard").isHeld());
@@ -241,7 +241,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 
 	@ParameterizedTest
 	@CsvSource({ "1280, false", "1280, true", "360, false", "360, true" })
-	@DisplayName("It fits wide and narrow windows, light and dark, and axe finds nothing")
+	@DisplayName("The console fits wide and narrow windows, light and dark, and axe has no findings")
 	void fits(int width, boolean dark) {
 		page.resize(width, dark);
 		List<LockLease> locks = List.of("order:4711", "stock:" + "x".repeat(200), "invoice/2026/0815")
@@ -264,7 +264,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("While Redis does not answer it shows what it knew last, as of which time, and goes on afterwards")
+	@DisplayName("While Redis does not answer, the console shows the last known state with its time, and continues afterwards")
 	void showsWhatItKnewLast() {
 		LockLease lease = acquire(first, "known");
 		page.until("the lock is shown", () -> page.lock("known").isHeld());
@@ -286,7 +286,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("When its instance does not answer it says so, and goes on when that is back, with what it allows then")
+	@DisplayName("When its instance does not answer, the console says so, and later continues with the instance's new rights")
 	void survivesItsInstance() {
 		int port = Instances.freePort();
 		Instance third = instances.start(port);
@@ -309,7 +309,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("It asks nothing while it cannot be seen")
+	@DisplayName("The hidden console sends no requests")
 	void restsWhileHidden() {
 		page.script("""
 				window.shown = [];

@@ -24,14 +24,14 @@ import org.springframework.http.HttpMethod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the console changes, for two instances: limits, and locks that it releases by
- * force. Run with {@code -Pbrowser}.
+ * Changes by the console, for two instances: limits, and forced releases of locks. Run
+ * with {@code -Pbrowser}.
  */
 @Tag("browser")
 class ConsoleChangesBrowserTests extends ConsoleTestCase {
 
 	@Test
-	@DisplayName("The limit of a semaphore can be raised: calls that wait go at once; and cleared again")
+	@DisplayName("The limit of a semaphore can be raised, so that waiting calls run at once, and cleared again")
 	void raisesLimit() {
 		CompletableFuture<QuotesResult> quotes = CompletableFuture
 			.supplyAsync(() -> first.post("/quotes?orders=150", QuotesResult.class));
@@ -52,7 +52,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("A lock is released by force only after a question, and the focus stays where it was")
+	@DisplayName("A forced release of a lock needs a confirmation, and the focus stays")
 	void releasesByForce() {
 		LockLease lease = acquire(second, "forced");
 		acquire(second, "a neighbour");
@@ -77,7 +77,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("The question tells who holds the lock, and does not release it when it has another holder by now")
+	@DisplayName("The confirmation names the holder, and a lock with a new holder is not released")
 	void releasesOnlyTheHolderThatWasSeen() {
 		LockLease seen = acquire(second, "seen");
 		page.until("the lock is shown", () -> page.lock("seen").isHeld());
@@ -100,7 +100,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("The lock of another client is found as such, and the question says that it would not notice a release")
+	@DisplayName("The lock of another client is recognized, and the confirmation says that the client would not notice a release")
 	void tellsWhatIsForeign() {
 		LockLease own = acquire(second, "own");
 		first.context()
@@ -120,7 +120,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("After a change that was not answered it is told that its outcome is not known, until that is closed")
+	@DisplayName("After an unanswered change, a message says that its result is unknown, until the message is closed")
 	void tellsThatAnOutcomeIsNotKnown() {
 		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
 		semaphores.acquireAsync(SemaphoreRequest.of("unanswered", 2)).join();
@@ -145,7 +145,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("Where no limit is known none is offered, and limit 0, which stops all, is set only after a question")
+	@DisplayName("Without a known limit no change is offered; limit 0, which stops all calls, needs a confirmation")
 	void asksBeforeAllIsStopped() {
 		SemaphoreService semaphores = first.context().getBean(SemaphoreService.class);
 		semaphores.acquireAsync(SemaphoreRequest.of("stopped", 3)).join();
@@ -187,7 +187,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("Where the endpoints may only be read no action is shown")
+	@DisplayName("With read-only endpoints no action is shown")
 	void showsNoActionsWhereThereAreNone() {
 		LockLease lease = acquire(first, "read only");
 		first.context().getBean(SemaphoreService.class).acquireAsync(SemaphoreRequest.of("read only", 2)).join();

@@ -19,14 +19,13 @@ import org.springframework.data.redis.core.script.RedisScript;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The console in a browser, with many locks. Run with {@code -Pbrowser}.
+ * Console in a browser, with many locks. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
 class ConsoleCrowdTests extends BrowserTestCase {
 
 	/**
-	 * Locks as a dead instance holds them; each hundredth has waiters, more and more of
-	 * them.
+	 * Locks of a dead instance; each hundredth has waiters, in growing number.
 	 */
 	private static final RedisScript<Long> POPULATE = RedisScript.of(
 			"""
@@ -46,7 +45,7 @@ class ConsoleCrowdTests extends BrowserTestCase {
 
 	@BeforeAll
 	static void start() {
-		// Without the job, whose lock would be counted now and then.
+		// Without the job, whose lock would sometimes be counted.
 		instance = instances.start("--shop.report-cron=-");
 	}
 
@@ -66,7 +65,7 @@ class ConsoleCrowdTests extends BrowserTestCase {
 	}
 
 	@Test
-	@DisplayName("Among 5,000 and 100,000 locks those are found that are searched for, filtered, sorted and paged")
+	@DisplayName("Among 5,000 and 100,000 locks, searches and filters find the right locks, sorted and paged")
 	void findsAmongMany() {
 		populate(1, 5_000);
 		page.open(instance.port());
@@ -93,7 +92,7 @@ class ConsoleCrowdTests extends BrowserTestCase {
 		populate(5_001, 100_000);
 		page.choose("#locks-tools [name=filter]", "");
 		page.type("#locks-tools [name=search]", "09999");
-		// Nine times as long as the count before took, on a busy machine some seconds.
+		// Nine times as long as the previous count, on a busy machine some seconds.
 		page.until("all are counted again", Duration.ofMinutes(2),
 				() -> page.text("#locks-found").startsWith("11 of 100,000 locks"));
 		page.until("it is told how old the numbers are",

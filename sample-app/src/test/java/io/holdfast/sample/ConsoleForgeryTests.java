@@ -38,9 +38,8 @@ import org.springframework.security.web.server.csrf.ServerCsrfTokenRequestAttrib
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The console in a browser, where Spring Security wants a token with each change: by
- * Spring MVC and by Spring WebFlux, from the session or from a cookie. Run with
- * {@code -Pbrowser}.
+ * Console in a browser, with Spring Security's token for each change: with Spring MVC and
+ * with Spring WebFlux, from the session or from a cookie. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
 class ConsoleForgeryTests {
@@ -86,7 +85,7 @@ class ConsoleForgeryTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("its own page releases a lock, also in a second session, and a request without a token, or with a wrong one, does not")
+	@DisplayName("The console releases a lock, also in a second session; a request without a valid token does not")
 	void releases(Security security) {
 		try (ConfigurableApplicationContext context = run(security.type, security.application)) {
 			LockService locks = context.getBean(LockService.class);
@@ -115,7 +114,7 @@ class ConsoleForgeryTests {
 	}
 
 	@Test
-	@DisplayName("its page does not promise a change to a user who may only read, and tells why it is refused")
+	@DisplayName("The console offers no change to a user with read access, and says why a change is refused")
 	void tellsThatAUserMayNot() {
 		try (ConfigurableApplicationContext context = run(WebApplicationType.SERVLET, MvcReadOnly.class)) {
 			LockLease lease = context.getBean(LockService.class).acquireAsync(LockRequest.of("kept")).join();
@@ -133,7 +132,7 @@ class ConsoleForgeryTests {
 	}
 
 	@Test
-	@DisplayName("its page tells when the session is over, and leads to where one signs in")
+	@DisplayName("The console says when the session is over, and links to the sign-in page")
 	void leadsToTheSignIn() {
 		try (ConfigurableApplicationContext context = run(WebApplicationType.SERVLET, Mvc.class)) {
 			page.forget();
@@ -194,7 +193,7 @@ class ConsoleForgeryTests {
 		}
 
 		void csrf(CsrfConfigurer<HttpSecurity> csrf) {
-			// As by default: in the session.
+			// By default in the session.
 		}
 
 		@Bean
@@ -217,7 +216,7 @@ class ConsoleForgeryTests {
 
 	}
 
-	/** Anna may change nothing. */
+	/** Anna has read access only. */
 	@EnableAutoConfiguration
 	@EnableWebSecurity
 	static class MvcReadOnly extends Mvc {
@@ -260,7 +259,7 @@ class ConsoleForgeryTests {
 		}
 
 		void csrf(ServerHttpSecurity.CsrfSpec csrf) {
-			// As by default: in the session.
+			// By default in the session.
 		}
 
 		@Bean
@@ -281,7 +280,7 @@ class ConsoleForgeryTests {
 
 	}
 
-	/** As pages do that read the cookie by themselves. */
+	/** For pages that read the cookie themselves. */
 	@EnableAutoConfiguration
 	@EnableWebFluxSecurity
 	static class FluxPlainCookie extends Flux {

@@ -39,8 +39,8 @@ import org.springframework.test.web.servlet.client.RestTestClient;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The console of an application, by Spring MVC and by Spring WebFlux: where it is, what
- * it may, and what keeps foreign pages from using it.
+ * Console of an application, with Spring MVC and with Spring WebFlux: its place, its
+ * rights, and its protection against foreign pages.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ConsoleServingTests {
@@ -125,7 +125,7 @@ class ConsoleServingTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "SERVLET", "REACTIVE" })
-	@DisplayName("it is a page of Actuator with its files, each with a strict policy, and read only by default")
+	@DisplayName("The console is a page of Actuator with its files, each with a strict policy, and read-only by default")
 	void serves(WebApplicationType type) {
 		ConfigurableApplicationContext context = run(type, Bare.class, ON, EXPOSED);
 		RestTestClient http = http(context);
@@ -160,7 +160,7 @@ class ConsoleServingTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "SERVLET", "REACTIVE" })
-	@DisplayName("it goes with the port, the base path and the paths of Actuator")
+	@DisplayName("The console follows the port, the base path and the paths of Actuator")
 	void goesWithActuator(WebApplicationType type) {
 		ConfigurableApplicationContext context = run(type, Bare.class, ON, EXPOSED, "--management.server.port=0",
 				"--management.endpoints.web.base-path=/ops",
@@ -179,7 +179,7 @@ class ConsoleServingTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "SERVLET", "REACTIVE" })
-	@DisplayName("it is off by default, also if all endpoints are exposed")
+	@DisplayName("The console is off by default, even if all endpoints are exposed")
 	void isOffByDefault(WebApplicationType type) {
 		RestTestClient http = http(run(type, Bare.class, EXPOSED));
 		assertThat(status(http, "/actuator/holdfast")).isEqualTo(404);
@@ -188,7 +188,7 @@ class ConsoleServingTests {
 	}
 
 	@Test
-	@DisplayName("where it is enabled but not exposed a warning tells what is missing; access none is the same")
+	@DisplayName("An enabled console that is not exposed gives a warning with the missing property, as does access none")
 	void needsExposure(CapturedOutput output) {
 		assertThat(status(http(run(WebApplicationType.SERVLET, Bare.class, ON)), "/actuator/holdfast")).isEqualTo(404);
 		assertThat(output).contains("There is no console although holdfast.console.enabled=true: add 'holdfast' to "
@@ -201,7 +201,7 @@ class ConsoleServingTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "SERVLET", "REACTIVE" })
-	@DisplayName("a foreign page can change nothing: what it may send unasked is refused, and it is not allowed the rest")
+	@DisplayName("A foreign page can change nothing: its simple requests are refused, and other requests are not allowed")
 	void refusesForgery(WebApplicationType type) {
 		ConfigurableApplicationContext context = run(type, Bare.class, ON, EXPOSED, UNRESTRICTED);
 		RestTestClient http = http(context);
@@ -235,7 +235,7 @@ class ConsoleServingTests {
 	}
 
 	@Test
-	@DisplayName("with Spring Security it asks for the endpoint's rights, sends the token that is asked for, and logs who did it")
+	@DisplayName("With Spring Security the console needs the endpoint's rights, sends the required token, and logs the user")
 	void goesWithSecurity(CapturedOutput output) {
 		ConfigurableApplicationContext context = run(WebApplicationType.SERVLET, Secured.class, ON, EXPOSED,
 				UNRESTRICTED);

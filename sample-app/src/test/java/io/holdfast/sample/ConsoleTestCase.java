@@ -11,7 +11,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 
 /**
- * A test of the console in a browser, for two instances.
+ * Test of the console in a browser, for two instances.
  */
 abstract class ConsoleTestCase extends BrowserTestCase {
 
@@ -21,7 +21,7 @@ abstract class ConsoleTestCase extends BrowserTestCase {
 
 	@BeforeAll
 	static void start() {
-		// So long that what is to be seen lasts longer than from one look to the next.
+		// Long enough that a state lasts from one refresh to the next.
 		first = instances.start("--shop.quote-time=200ms");
 		second = instances.start("--shop.quote-time=200ms");
 	}
@@ -50,7 +50,7 @@ abstract class ConsoleTestCase extends BrowserTestCase {
 		page.until("that is told", () -> page.text("#announcement").equals(announcement));
 	}
 
-	/** How many requests the page began in a time, by the clock of its own. */
+	/** Number of requests that the page began in a period, by its own clock. */
 	static long asked(double from, double to) {
 		return ((Number) page.script(
 				"""

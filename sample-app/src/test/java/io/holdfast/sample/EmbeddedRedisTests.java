@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * When the sample starts a Redis, and when that one stops.
+ * Start and end of the sample's own Redis.
  */
 class EmbeddedRedisTests {
 
@@ -35,7 +35,7 @@ class EmbeddedRedisTests {
 	private final int port = Instances.freePort();
 
 	@Test
-	@DisplayName("The first instance starts Redis, the second one uses it, and it stops with the first")
+	@DisplayName("The first instance starts Redis, the second uses it, and Redis stops with the first")
 	void startsAndStopsWithTheFirstInstance() {
 		GenericApplicationContext first = instance();
 		GenericApplicationContext second = instance();
@@ -81,7 +81,7 @@ class EmbeddedRedisTests {
 	}
 
 	@Test
-	@DisplayName("A port that another program uses is told as such")
+	@DisplayName("A port in use by another program is reported")
 	void tellsThatThePortIsUsed() throws IOException {
 		try (ServerSocket other = new ServerSocket(this.port, 50, InetAddress.getByName("127.0.0.1"))) {
 			assertThat(other.isBound()).isTrue();
@@ -130,7 +130,7 @@ class EmbeddedRedisTests {
 	}
 
 	/**
-	 * An instance to kill.
+	 * Instance for a kill.
 	 */
 	static final class Child {
 

@@ -36,8 +36,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Requests to the endpoints and the console that no client of good will sends, by Spring
- * MVC and by Spring WebFlux.
+ * Requests to the endpoints and the console that no benign client sends, with Spring MVC
+ * and with Spring WebFlux.
  */
 @ParameterizedClass
 @EnumSource(names = { "SERVLET", "REACTIVE" })
@@ -112,7 +112,7 @@ class EndpointInputTests {
 			"page=1&limit=1001", "heldFor=-1s", "heldFor=soon", "heldFor=99999999d", "state=HELD", "sort=size",
 			"search=a&cursor=0-0", "key=a&page=1", "key=", "key=%20", "key=a%00b", "key=a%0D%0Ab", "key=%C2%85",
 			"key=x&state=contended" })
-	@DisplayName("parameters without sense are refused, and no answer is an error of the server")
+	@DisplayName("Invalid parameters are refused, and no answer is a server error")
 	void parameters(String query) throws Exception {
 		HttpResponse<String> answer = send("GET", "locks?" + query, "", "");
 		assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
@@ -123,7 +123,7 @@ class EndpointInputTests {
 	@ValueSource(strings = { "page=2147483647&limit=1000", "search=%25%2A%5B%5D%3F%5C%7B%7D", "search=%F0%9F%94%92",
 			"search=%00", "search=%FF%FE", "sort=AGE&page=2147483647", "heldFor=36500d&state=not-renewed", "key=%FF%FE",
 			"key=%ED%A0%80", "key=%2A", "key=..%2F..%2Fetc", "key=%7Ba%7D%7Bb%7D", "cursor=" })
-	@DisplayName("odd texts and pages beyond the last one find nothing, and keys are no patterns")
+	@DisplayName("Unusual texts and pages beyond the last find nothing, and keys are no patterns")
 	void nothingFound(String query) throws Exception {
 		HttpResponse<String> answer = send("GET", "locks?" + query, "", "");
 		assertThat(answer.statusCode()).as(answer.body()).isIn(200, 400);
@@ -135,7 +135,7 @@ class EndpointInputTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "locks?search=", "locks?key=", "semaphores?search=", "semaphores?key=", "locks/",
 			"holdfast/", "locks?cursor=" })
-	@DisplayName("what is too long is refused, or found to be nothing")
+	@DisplayName("Too long texts are refused, or find nothing")
 	void huge(String path) throws Exception {
 		for (int length : List.of(1025, 7000)) {
 			int status = send("GET", path + "x".repeat(length), "", "").statusCode();
@@ -147,7 +147,7 @@ class EndpointInputTests {
 	@ValueSource(strings = { "", "null", "[]", "3", "\"key\"", "{", "{\"key\":{}}", "{\"key\":\"a\",\"limit\":1e999}",
 			"{\"key\":\"a\",\"limit\":99999999999}", "{\"key\":\"a\",\"limit\":\"x\"}", "{\"key\":\"\",\"limit\":1}",
 			"{\"key\":\"a\\nb\",\"limit\":1}", "{\"key\":\"a\",\"clear\":\"perhaps\"}" })
-	@DisplayName("bodies without sense set no limit, and are refused")
+	@DisplayName("Invalid bodies set no limit, and are refused")
 	void bodies(String body) throws Exception {
 		HttpResponse<String> answer = send("POST", "semaphores", "application/json", body);
 		assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
@@ -155,7 +155,7 @@ class EndpointInputTests {
 	}
 
 	@Test
-	@DisplayName("the response to a refused limit names the value and the bounds")
+	@DisplayName("The response to a refused limit names the value and the bounds")
 	void limit() throws Exception {
 		HttpResponse<String> answer = send("POST", "semaphores", "application/json", "{\"key\":\"a\",\"limit\":-5}");
 		assertThat(answer.statusCode()).isEqualTo(400);
@@ -164,7 +164,7 @@ class EndpointInputTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "text/plain", "application/x-www-form-urlencoded", "application/xml", "text/html", "" })
-	@DisplayName("a body of another type is refused")
+	@DisplayName("A body of another type is refused")
 	void types(String type) throws Exception {
 		assertThat(send("POST", "semaphores", type, "{\"key\":\"a\",\"limit\":1}").statusCode()).isIn(400, 415);
 	}
@@ -173,7 +173,7 @@ class EndpointInputTests {
 	@ValueSource(strings = { "PUT locks?key=a", "PATCH locks?key=a", "POST locks?key=a", "PUT semaphores",
 			"POST holdfast", "DELETE holdfast", "DELETE holdfast/main.js", "PUT holdfast/settings", "DELETE locks/a",
 			"POST semaphores/a" })
-	@DisplayName("methods that an endpoint does not have are refused")
+	@DisplayName("Unsupported HTTP methods are refused")
 	void methods(String request) throws Exception {
 		String[] words = request.split(" ");
 		assertThat(send(words[0], words[1], "application/json", "{}").statusCode()).isIn(404, 405);
@@ -181,7 +181,7 @@ class EndpointInputTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "a%0D%0AReleased%20lock%20'b'%20by%20force", "a%00", "%20" })
-	@DisplayName("a forced release writes no line of the log that its key forges")
+	@DisplayName("A key cannot forge a log line by a forced release")
 	void log(String key, CapturedOutput output) throws Exception {
 		LockLease lease = context.getBean(LockService.class).acquireAsync(LockRequest.of("b")).join();
 		assertThat(send("DELETE", "locks?key=" + key, "", "").statusCode()).isEqualTo(400);

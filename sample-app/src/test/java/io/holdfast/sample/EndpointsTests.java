@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The endpoints of locks and semaphores, over HTTP.
+ * Endpoints of locks and semaphores, over HTTP.
  */
 class EndpointsTests {
 
@@ -40,7 +40,7 @@ class EndpointsTests {
 
 	private static Instance own;
 
-	/** Without the sample's settings of what the endpoints may be used for. */
+	/** Without the sample's settings for the access to endpoints. */
 	private static Instance other;
 
 	@BeforeAll
@@ -68,7 +68,7 @@ class EndpointsTests {
 	}
 
 	@Test
-	@DisplayName("locks are read: held and waited for here, held by others, one whose key has slashes")
+	@DisplayName("The endpoint reads locks: held and waited for here, held by other instances, and with slashes in a key")
 	void readsLocks() {
 		try (LockLease held = locks(own).acquire(LockRequest.of("a/b c").name("letters").mode(LockMode.EXCLUSIVE));
 				LockLease otherLock = locks(other).acquire("other")) {
@@ -99,7 +99,7 @@ class EndpointsTests {
 			for (String uri : List.of("/locks", "/locks/other", "/semaphores")) {
 				get(own, uri).consumeWith((answer) -> assertThat(
 						new String(Objects.requireNonNull(answer.getResponseBody()), StandardCharsets.UTF_8))
-					.as("what is not known is left out")
+					.as("unknown members")
 					.doesNotContain(":null"));
 			}
 			waiting.cancel(true);
@@ -119,7 +119,10 @@ class EndpointsTests {
 		others.forEach(LockLease::release);
 	}
 
-	/** In no thread's name, which would hold it still, as far as it knows. */
+	/**
+	 * Acquire without a thread's context, so that no thread counts as the holder after
+	 * the forced release.
+	 */
 	private static LockLease acquire(Instance instance, String key) {
 		return locks(instance).acquireAsync(LockRequest.of(key)).join();
 	}
@@ -137,7 +140,7 @@ class EndpointsTests {
 	}
 
 	@Test
-	@DisplayName("the instances of the fleet are told, and no answer contains a token or the id of an instance")
+	@DisplayName("The instances of the fleet are listed, and no answer contains a token or the id of an instance")
 	void tellsOfInstances() {
 		locks(own).acquire(LockRequest.of("told"));
 		locks(own).acquire(LockRequest.of("read").mode(LockMode.READ));
@@ -168,7 +171,7 @@ class EndpointsTests {
 	}
 
 	@Test
-	@DisplayName("nothing is changed by a path, without a key, or where it is not allowed")
+	@DisplayName("A path, a missing key, or a missing permission changes nothing")
 	void refusesChanges() {
 		try (LockLease lock = locks(own).acquire("c/d");
 				PermitLease permit = semaphores(own).acquire(SemaphoreRequest.of("c/d", 5))) {
@@ -184,7 +187,7 @@ class EndpointsTests {
 	}
 
 	@Test
-	@DisplayName("a lock that was granted again since its fencing token was seen is left alone, and that is said")
+	@DisplayName("A lock that was granted again since the given fencing token is not released, and the answer says so")
 	void leavesTheNextOneAlone() {
 		LockLease first = acquire(other, "again");
 		first.release();
@@ -214,7 +217,7 @@ class EndpointsTests {
 	}
 
 	@Test
-	@DisplayName("several keys in one request are taken for one with commas, as documented: none of them is released")
+	@DisplayName("Several keys in a request count as one key with commas, as documented: none of them is released")
 	void takesSeveralKeysForOne() {
 		List<LockLease> each = Stream.of("x", "y").map((key) -> acquire(own, key)).toList();
 		acquire(own, "x,y");
@@ -233,7 +236,7 @@ class EndpointsTests {
 	}
 
 	@Test
-	@DisplayName("semaphores are read, their limits set and cleared, their permits released, where that is allowed")
+	@DisplayName("Semaphores are read, their limits set and cleared, their permits released, where allowed")
 	void readsAndChangesSemaphores() {
 		PermitLease held = semaphores(other).acquire(SemaphoreRequest.of("call/out", 5).permits(2));
 		get(own, "/semaphores").jsonPath("$.fleet.semaphores[0].key")
@@ -285,13 +288,13 @@ class EndpointsTests {
 					/semaphores?limit=0    | The limit of a page is 0, which is not from 1 to 1000
 					/semaphores?cursor=<b> | The cursor does not come from a page of this list
 					""")
-	@DisplayName("what makes no sense is refused with a message that says so")
+	@DisplayName("Invalid parameters are refused with a message")
 	void refuses(String uri, String message) {
 		own.expectProblem(HttpMethod.GET, "/actuator" + uri, 400, message);
 	}
 
 	@Test
-	@DisplayName("a limit that makes no sense is refused")
+	@DisplayName("An invalid limit is refused")
 	void refusesLimits() {
 		for (String limit : List.of("-1", "1000000001", "\"many\"")) {
 			post(own, "\"limit\":" + limit).isBadRequest();
@@ -302,7 +305,7 @@ class EndpointsTests {
 	@ValueSource(strings = { "{}", "{\"limit\":3}", "{\"key\":\"call\"}", "{\"key\":\"call\",\"limt\":3}",
 			"{\"key\":\"call\",\"limit\":null}", "{\"key\":\"call\",\"clear\":false}",
 			"{\"key\":\"call\",\"limit\":3,\"clear\":true}" })
-	@DisplayName("a limit is neither set nor cleared unless it is said which one, and which of both")
+	@DisplayName("A limit changes only by a request with a key, and with either a limit or clear")
 	void changesNoLimitByMistake(String body) {
 		postBody(own, "{\"key\":\"call\",\"limit\":2}").isNoContent();
 		postBody(own, body).isBadRequest();

@@ -24,8 +24,8 @@ import org.springframework.test.web.servlet.client.RestTestClient;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the endpoints of an application that does not treat errors itself answer while
- * Redis is down, and while it is silent.
+ * Answers of the endpoints while Redis is down or silent, in an application without its
+ * own error handling.
  */
 @ExtendWith(OutputCaptureExtension.class)
 @Timeout(60)
@@ -48,14 +48,14 @@ class EndpointsWithoutRedisTests {
 	}
 
 	@Test
-	@DisplayName("while Redis is down, lists tell of the problem, and all else is answered with 503 and why, without a stack trace")
+	@DisplayName("While Redis is down, lists show the problem, and other requests get 503 with the reason, without a stack trace")
 	void down(CapturedOutput output) {
 		assertUnavailable(Instances.freePort(), output);
 	}
 
 	@Tag("slow")
 	@Test
-	@DisplayName("while Redis is silent, too")
+	@DisplayName("While Redis is silent, the answers are the same")
 	void silent(CapturedOutput output) {
 		assertUnavailable(SILENT.getLocalPort(), output);
 	}

@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A holder that freezes, and writers at two instances.
+ * Holder that freezes, and writers at two instances.
  */
 class FreezeTests extends TwoInstancesTestCase {
 
@@ -28,7 +28,7 @@ class FreezeTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("A holder that freezes keeps others out for its lease at most, notices that it lost it, and is refused")
+	@DisplayName("A frozen holder blocks others for its lease at most, notices the loss, and is refused")
 	void isRefusedAfterItsLease() {
 		FreezeResult freeze = first.post("/freeze?seconds=2&writers=7", FreezeResult.class);
 		assertThat(freeze.instance()).isEqualTo(first.port());
@@ -42,7 +42,7 @@ class FreezeTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("The database refuses a holder whose lock Redis has lost, while its lease counts as held")
+	@DisplayName("The database refuses a holder whose lock Redis has lost, while its lease still counts as held")
 	void isRefusedByTheDatabase() {
 		int before = entries();
 		FreezeResult freeze = second.post("/freeze?seconds=20&writers=5&lose=true", FreezeResult.class);
@@ -54,7 +54,7 @@ class FreezeTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("A lock that is released by force goes to the next one at once, and its holder is refused")
+	@DisplayName("A lock that is released by force goes to the next waiter at once, and its holder is refused")
 	void isRefusedAfterForcedRelease() throws Exception {
 		CompletableFuture<FreezeResult> freezing = CompletableFuture
 			.supplyAsync(() -> first.post("/freeze?seconds=20&writers=4", FreezeResult.class));
@@ -71,7 +71,7 @@ class FreezeTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("One holder is frozen at a time, whichever instance is told to")
+	@DisplayName("A single holder is frozen at a time, at any instance")
 	void refusesToFreezeTwice() {
 		try (LockLease frozen = second.context().getBean(LockService.class).acquire("freeze")) {
 			first.expectProblem(HttpMethod.POST, "/freeze?seconds=1&writers=1", 409, "A holder is frozen already");

@@ -16,8 +16,8 @@ import org.springframework.test.web.servlet.client.RestTestClient;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Several instances of the shop in this JVM, on an embedded Redis and a database of their
- * own that the first of them starts.
+ * Several instances of the shop in this JVM, on an embedded Redis and a common database,
+ * which the first instance starts.
  */
 class Instances implements AutoCloseable {
 
@@ -25,7 +25,7 @@ class Instances implements AutoCloseable {
 
 	private static final int PORTS = 100;
 
-	/** Tells other JVMs that the range is taken, of which it has the first port. */
+	/** Marks the range of ports, beginning with this one, as taken for other JVMs. */
 	private static final ServerSocket RANGE = takeRange();
 
 	private static int given;
@@ -51,15 +51,15 @@ class Instances implements AutoCloseable {
 		return new Instance(context, context.getEnvironment().getRequiredProperty("local.server.port"));
 	}
 
-	/** Stops the first one last, because Redis stops with it. */
+	/** Stops the first instance last, because Redis stops with it. */
 	@Override
 	public void close() {
 		this.contexts.forEach(ConfigurableApplicationContext::close);
 	}
 
 	/**
-	 * Finds a port below those of outgoing connections, which could take it first, and
-	 * above those of the other modules' tests. No other JVM of these tests has the same.
+	 * Finds a port below the ports of outgoing connections, which could take it first,
+	 * and above the ports of the other modules' tests, in the range of this JVM.
 	 */
 	static synchronized int freePort() {
 		for (int i = 1; i < PORTS; i++) {
@@ -68,7 +68,7 @@ class Instances implements AutoCloseable {
 				return socket.getLocalPort();
 			}
 			catch (IOException ex) {
-				// In use: try another one.
+				// In use: try another port.
 			}
 		}
 		throw new IllegalStateException("No free port found above " + RANGE.getLocalPort());
@@ -81,7 +81,7 @@ class Instances implements AutoCloseable {
 				return listen(28_000 + (random + i) % RANGES * PORTS);
 			}
 			catch (IOException ex) {
-				// Of another JVM.
+				// Taken by another JVM.
 			}
 		}
 		throw new IllegalStateException("No free range of ports found from 28000 to 31999");

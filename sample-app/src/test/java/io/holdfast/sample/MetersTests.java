@@ -28,17 +28,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What Prometheus gets of a sale and of a service with a limit, and that documentation,
- * dashboard and alerts speak of just that.
+ * Meters in Prometheus after a sale and calls of a service with a limit; documentation,
+ * dashboard and alerts name the same meters.
  */
 class MetersTests {
 
 	private static final Path DOCS = Path.of("../docs");
 
-	/** Of the table of meters: name, type, tags, meaning. */
+	/** Row of the table of meters: name, type, tags, meaning. */
 	private static final Pattern ROW = Pattern.compile("\\| `(holdfast\\.[a-z.]+)` \\| (\\w+|`[^`]+`) \\|.*");
 
-	/** A meter in a query, and the labels that are asked of it. */
+	/** Meter in a query, and its labels. */
 	private static final Pattern METER = Pattern.compile("\\b(holdfast_\\w+)(?:\\{([^}]*)})?");
 
 	private static final Pattern MATCHER = Pattern.compile("(\\w+)=");
@@ -70,7 +70,7 @@ class MetersTests {
 	}
 
 	@Test
-	@DisplayName("Each purchase and each quote is counted once, by the name of what it needs")
+	@DisplayName("Each purchase and each quote is counted once, by the name of its lock or semaphore")
 	void counts() {
 		String[] purchases = { "name=\"io.holdfast.sample.Shop.buyLocked\"", "mode=\"exclusive\"", "error=\"none\"" };
 		assertThat(scrape.sum("holdfast_lock_acquire_seconds_count", purchases)).isEqualTo(40);
@@ -87,13 +87,13 @@ class MetersTests {
 	}
 
 	@Test
-	@DisplayName("No label has a key, however many there are")
+	@DisplayName("No label has a key, for any number of keys")
 	void noKeys() {
 		assertThat(scrape.values().keySet()).isNotEmpty().noneMatch((sample) -> sample.contains("SKU"));
 	}
 
 	@Test
-	@DisplayName("The table in the documentation has all meters and no others, with their tags")
+	@DisplayName("The table in the documentation has exactly the existing meters, with their tags")
 	void documentation() throws IOException {
 		Set<String> documented = Files.readAllLines(DOCS.resolve("metrics.md"))
 			.stream()
@@ -101,8 +101,7 @@ class MetersTests {
 			.filter(Matcher::matches)
 			.flatMap((row) -> prometheusNames(row.group(1), row.group(2)))
 			.collect(Collectors.toCollection(TreeSet::new));
-		// The sample has histograms of some timers, which Prometheus names in ways of its
-		// own.
+		// The sample has histograms of some timers, with their own names in Prometheus.
 		Set<String> seen = scrape.labels()
 			.keySet()
 			.stream()
@@ -117,7 +116,7 @@ class MetersTests {
 		return switch (type) {
 			case "counter" -> Stream.of(name + "_total");
 			case "gauge" -> Stream.of(name);
-			// Of a timer the page tells the span.
+			// For a timer the page has the span.
 			default -> Stream.of("", "_active")
 				.flatMap(
 						(active) -> Stream.of("_count", "_sum", "_max").map((end) -> name + active + "_seconds" + end));
@@ -144,7 +143,7 @@ class MetersTests {
 
 	@ParameterizedTest
 	@MethodSource({ "dashboardQueries", "alertQueries" })
-	@DisplayName("Queries ask for meters and labels that there are")
+	@DisplayName("Queries use existing meters and labels")
 	void queries(String query) {
 		Set<String> asked = new TreeSet<>();
 		Set<String> there = new TreeSet<>();

@@ -6,8 +6,8 @@ import org.springframework.boot.autoconfigure.AutoConfigurationImportFilter;
 import org.springframework.boot.autoconfigure.AutoConfigurationMetadata;
 
 /**
- * Filter that leaves Spring Boot's configuration of Spring Security out, which would
- * secure all tests.
+ * Filter that excludes Spring Boot's configuration of Spring Security, which would secure
+ * all tests.
  */
 class NoSecurityByItself implements AutoConfigurationImportFilter {
 

@@ -16,8 +16,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The page's files, without a browser; what they do is tested by
- * {@link ShopBrowserTests}.
+ * Files of the page, without a browser; {@link ShopBrowserTests} tests their behaviour.
  */
 class PageTests {
 
@@ -39,7 +38,7 @@ class PageTests {
 	}
 
 	@Test
-	@DisplayName("The page at / and all files that it names are there")
+	@DisplayName("The page at / and all its files exist")
 	void hasAllFiles() {
 		Set<String> found = new LinkedHashSet<>();
 		Deque<String> toRead = new ArrayDeque<>(Set.of(""));
@@ -57,7 +56,7 @@ class PageTests {
 	}
 
 	@Test
-	@DisplayName("The page has no script, style or event handler of its own that a content security policy would refuse")
+	@DisplayName("The page has no inline script, style or event handler that a content security policy would refuse")
 	void obeysItsPolicy() {
 		assertThat(read("")).contains("Content-Security-Policy\" content=\"default-src 'self'")
 			.doesNotContainPattern("<script>|<style|\\sstyle=|\\son[a-z]+=");

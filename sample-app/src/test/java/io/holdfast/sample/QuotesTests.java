@@ -30,8 +30,8 @@ class QuotesTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		// So long that calls without a permit do meet, and that some rounds last longer
-		// than any one command of Redis may.
+		// Long enough that calls without a permit overlap, and that some rounds last
+		// longer than the timeout of a Redis command.
 		String[] properties = { "--shop.quote-time=100ms", "--shop.quote-limit=" + CONFIGURED,
 				"--spring.data.redis.timeout=2s" };
 		startTwo(properties);
@@ -43,7 +43,7 @@ class QuotesTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S10: two instances make as many calls at a time as the limit says, and more without the semaphore")
+	@DisplayName("S10: two instances make as many calls at a time as the limit allows, and more without the semaphore")
 	void callsAsOftenAtATimeAsAllowed() {
 		QuotesResult quotes = first.post("/quotes?orders=41", QuotesResult.class);
 		assertThat(quotes.limit()).isEqualTo(CONFIGURED);
@@ -55,14 +55,14 @@ class QuotesTests extends TwoInstancesTestCase {
 		assertThat(limited.calls().instances()).containsOnlyKeys(first.port(), second.port());
 		assertThat(limited.calls().instances().values()).containsExactlyInAnyOrder(21, 20);
 		assertThat(limited.calls().waits().count()).isEqualTo(41);
-		// The last call waited while three at a time were made before it.
+		// The last call waited while three calls at a time ran before it.
 		assertThat(limited.calls().waits().maxMillis()).isBetween(1000L, limited.calls().millis());
 		assertThat(limit(first, HttpMethod.GET, "")).isEqualTo(new Limit(CONFIGURED, false, 0, CONFIGURED, 0));
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { 1, 5 })
-	@DisplayName("S10: an operator's limit counts at all instances until it is cleared")
+	@DisplayName("S10: an operator's limit applies to all instances until it is cleared")
 	void followsTheOperator(int limit) {
 		Limit set = new Limit(limit, true, 0, limit, 0);
 		assertThat(limit(second, HttpMethod.PUT, "?limit=" + limit)).isEqualTo(set);
@@ -76,7 +76,7 @@ class QuotesTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S10: a limit that is raised during the calls lets those go that wait already")
+	@DisplayName("S10: raising the limit lets waiting calls run")
 	void letsWaitingCallsGo() throws Exception {
 		CompletableFuture<QuotesResult> asked = CompletableFuture
 			.supplyAsync(() -> first.post("/quotes?orders=200", QuotesResult.class));
@@ -93,7 +93,7 @@ class QuotesTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S10: with a limit of 0 no call is made, and all are told so")
+	@DisplayName("S10: with a limit of 0 no call is made, and each caller gets the reason")
 	void makesNoCallWithoutPermits() {
 		limit(first, HttpMethod.PUT, "?limit=0");
 		Round limited = second.post("/quotes?orders=4", QuotesResult.class).withSemaphore();
@@ -103,7 +103,7 @@ class QuotesTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("Quotes are asked for once at a time, whichever instance is told to")
+	@DisplayName("A single round of quotes runs at a time, at any instance")
 	void refusesToAskTwice() {
 		try (LockLease quotes = second.context().getBean(LockService.class).acquire("quotes")) {
 			first.expectProblem(HttpMethod.POST, "/quotes?orders=2", 409, "Quotes are being asked for already");

@@ -20,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A scheduled job of two instances.
+ * Scheduled job of two instances.
  */
 class ReportTests extends TwoInstancesTestCase {
 
@@ -30,7 +30,7 @@ class ReportTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("Each report is due at two instances and written by one, and by the other when that one has gone")
+	@DisplayName("Each report is due at two instances and written by one, and by the other after the first has gone")
 	void writesOnce() {
 		for (Instance instance : List.of(first, second)) {
 			assertThat(instance.context().getBean(ScheduledTaskHolder.class).getScheduledTasks()).hasSize(1);
@@ -42,7 +42,7 @@ class ReportTests extends TwoInstancesTestCase {
 			assertThat(due.add(report.at().getEpochSecond() / 2)).as("%s is the only one of its time", report).isTrue();
 			assertThat(report.by()).isIn(first.port(), second.port());
 		}
-		// The first one has Redis.
+		// The first instance has Redis.
 		ConfigurableApplicationContext last = second.context();
 		last.close();
 		Instant closed = Instant.now();

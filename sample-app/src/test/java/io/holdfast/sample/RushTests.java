@@ -22,7 +22,7 @@ class RushTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		// So long that readers without a lock do meet.
+		// Long enough that readers without a lock overlap.
 		startTwo("--shop.load-time=200ms");
 	}
 
@@ -59,7 +59,7 @@ class RushTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("There is one rush for a SKU at a time, whichever instance is asked for it")
+	@DisplayName("A single rush for a SKU runs at a time, at any instance")
 	void refusesASecondRush() {
 		try (LockLease rush = second.context().getBean(LockService.class).acquire("rush:SKU0003")) {
 			first.expectProblem(HttpMethod.POST, "/rush?sku=SKU0003&readers=2", 409,

@@ -21,12 +21,12 @@ class SaleTests extends TwoInstancesTestCase {
 
 	@BeforeAll
 	static void start() {
-		// So long that buyers without a lock do meet.
+		// Long enough that buyers without a lock overlap.
 		startTwo("--shop.think-time=5ms");
 	}
 
 	@Test
-	@DisplayName("S16: two instances sell exactly the stock with the lock, and more than that without")
+	@DisplayName("S16: two instances sell exactly the stock with the lock, and more than the stock without")
 	void sellsExactlyTheStock() {
 		SaleResult sale = first.post("/sales?sku=SKU0001&stock=40&buyers=121", SaleResult.class);
 		assertThat(sale.withoutLock().oversold()).isPositive();
@@ -50,7 +50,7 @@ class SaleTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S16: what is left of the stock is right when there are fewer buyers than pieces")
+	@DisplayName("S16: the remaining stock is right when there are fewer buyers than pieces")
 	void countsWhatIsLeft() {
 		SaleResult sale = second.post("/sales?sku=SKU0002&stock=50&buyers=30", SaleResult.class);
 		assertThat(sale.withLock().sold()).isEqualTo(30);
@@ -70,7 +70,7 @@ class SaleTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("A SKU is not sold twice at the same time, whichever instance sells it")
+	@DisplayName("A SKU is in a single sale at a time, at any instance")
 	void refusesASecondSaleOfASku() {
 		try (LockLease sale = second.context().getBean(LockService.class).acquire("sale:SKU0003")) {
 			first.expectProblem(HttpMethod.POST, "/sales?sku=SKU0003&stock=1&buyers=2", 409,

@@ -8,10 +8,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What Prometheus gets from an instance: the meters that are about locks and permits.
+ * Meters of locks and permits that Prometheus reads from an instance.
  *
  * @param labels the names of the labels of each meter
- * @param values the value of each sample, by the meter and its labels
+ * @param values the value of each sample, by meter and labels
  */
 record Scrape(Map<String, Set<String>> labels, Map<String, Double> values) {
 
@@ -30,7 +30,7 @@ record Scrape(Map<String, Set<String>> labels, Map<String, Double> values) {
 		return scrape;
 	}
 
-	/** The sum of all samples of a meter whose labels contain all of these. */
+	/** Sum of all samples of a meter with all of these labels. */
 	double sum(String meter, String... labels) {
 		return this.values.entrySet()
 			.stream()

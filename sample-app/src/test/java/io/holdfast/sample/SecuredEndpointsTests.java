@@ -26,7 +26,7 @@ import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.test.web.servlet.client.RestTestClient;
 
 /**
- * What {@code docs/watching.md} shows: the endpoints with Spring Security.
+ * Example of {@code docs/watching.md}: the endpoints with Spring Security.
  */
 class SecuredEndpointsTests {
 
@@ -71,7 +71,7 @@ class SecuredEndpointsTests {
 		}
 	}
 
-	/** No configuration by its annotations, as the sample would find it in all tests. */
+	/** Not annotated as a configuration, which the sample would find in all tests. */
 	@EnableWebSecurity
 	static class Security {
 

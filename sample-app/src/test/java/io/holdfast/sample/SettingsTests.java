@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Two people want to edit the settings, at two instances.
+ * Two users who edit the settings, at two instances.
  */
 class SettingsTests extends TwoInstancesTestCase {
 
@@ -35,7 +35,7 @@ class SettingsTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S17: the second editor is told who edits the settings and since when, at any instance")
+	@DisplayName("S17: the second editor sees the name and start time of the current editor, at any instance")
 	void tellsWhoEdits() {
 		SettingsEditor.Editing editing = open(first, "anna").expectStatus()
 			.isOk()
@@ -52,7 +52,7 @@ class SettingsTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S17: an editor may open the settings again, and saves where they were opened")
+	@DisplayName("S17: an editor may open the settings again, and saves at the instance of the opening")
 	void savesWhereOpened() {
 		open(first, "anna").expectStatus().isOk();
 		open(first, "anna").expectStatus().isOk();
@@ -69,7 +69,7 @@ class SettingsTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S17: giving up changes nothing and lets the next one edit")
+	@DisplayName("S17: giving up changes nothing and lets the next editor edit")
 	void givesUp() {
 		open(first, "anna").expectStatus().isOk();
 		save(first, "anna", "CHF").expectStatus().isOk();
@@ -80,7 +80,7 @@ class SettingsTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S17: an editor who vanishes is released after the editing time, and cannot save any more")
+	@DisplayName("S17: an editor who vanishes is released after the editing time, and can no longer save")
 	void releasesWhoVanished() {
 		Instance hurried = instances.start("--shop.editing-time=500ms", "--shop.editing-lease=500ms");
 		open(hurried, "anna").expectStatus().isOk();
@@ -90,7 +90,7 @@ class SettingsTests extends TwoInstancesTestCase {
 	}
 
 	@Test
-	@DisplayName("S17: the settings of an editor whose instance is dead are not called free")
+	@DisplayName("S17: settings of an editor whose instance is dead do not count as free")
 	void editorOfDeadInstance() {
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		redis.opsForValue().set("lock:settings", "0123456789abcdef0123456789abcdef:1", Duration.ofMinutes(1));

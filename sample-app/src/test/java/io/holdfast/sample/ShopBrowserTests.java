@@ -15,7 +15,7 @@ import org.openqa.selenium.Keys;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The page of the shop in a browser, for two instances. Run with {@code -Pbrowser}.
+ * Page of the shop in a browser, for two instances. Run with {@code -Pbrowser}.
  */
 @Tag("browser")
 class ShopBrowserTests extends BrowserTestCase {
@@ -36,7 +36,7 @@ class ShopBrowserTests extends BrowserTestCase {
 	}
 
 	@Test
-	@DisplayName("A sale with the lock: the stock drains, and exactly that is sold; the waits are in the chart")
+	@DisplayName("A sale with the lock drains the stock and sells exactly its pieces; the waits are in the chart")
 	void sellsWithLock() {
 		page.type("#sale [name=stock]", "200");
 		page.type("#sale [name=buyers]", "300");
@@ -70,7 +70,7 @@ class ShopBrowserTests extends BrowserTestCase {
 	}
 
 	@Test
-	@DisplayName("Quotes are asked for, and a holder freezes, whose late write is refused")
+	@DisplayName("Quotes can be requested, and the late write of a frozen holder is refused")
 	void asksAndFreezes() {
 		page.type("#quotes [name=orders]", "20");
 		page.click("#quotes button");
@@ -83,7 +83,7 @@ class ShopBrowserTests extends BrowserTestCase {
 	}
 
 	@Test
-	@DisplayName("What is refused is told where it was asked for")
+	@DisplayName("A refusal is shown at its form")
 	void tellsRefusals() {
 		try (LockLease freeze = second.context().getBean(LockService.class).acquire("freeze")) {
 			page.click("#freeze button");
@@ -95,7 +95,7 @@ class ShopBrowserTests extends BrowserTestCase {
 	}
 
 	@Test
-	@DisplayName("It can be used by the keyboard alone, and leads to the console")
+	@DisplayName("The keyboard alone is enough to use the page, which links to the console")
 	void worksByKeyboard() {
 		page.press(Keys.TAB);
 		assertThat(page.focus()).isEqualTo("Skip to the shop");
@@ -118,7 +118,7 @@ class ShopBrowserTests extends BrowserTestCase {
 
 	@ParameterizedTest
 	@CsvSource({ "1280, false", "1280, true", "360, false", "360, true" })
-	@DisplayName("It fits wide and narrow windows, light and dark, and axe finds nothing")
+	@DisplayName("The page fits wide and narrow windows, light and dark, and axe has no findings")
 	void fits(int width, boolean dark) {
 		page.resize(width, dark);
 		page.click("#freeze button");
@@ -131,7 +131,7 @@ class ShopBrowserTests extends BrowserTestCase {
 	}
 
 	@Test
-	@DisplayName("Quantiles are read from histograms as Prometheus has them")
+	@DisplayName("Quantiles are computed from histograms in Prometheus format")
 	void readsQuantiles() {
 		assertThat(page.asyncScript("""
 				import('/shop/latency.js').then(({ histogram, between, quantile }) => {

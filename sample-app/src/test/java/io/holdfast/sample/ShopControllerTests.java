@@ -22,7 +22,7 @@ import org.springframework.web.bind.annotation.RestController;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the shop says to those who call it.
+ * Answers of the shop's HTTP interface.
  */
 class ShopControllerTests {
 
@@ -67,13 +67,13 @@ class ShopControllerTests {
 			POST | /freeze?seconds=1&writers=0           | writers is 0, which is not from 1 to 500
 			POST | /freeze?seconds=1&writers=501         | writers is 501, which is not from 1 to 500
 			""")
-	@DisplayName("Bad parameters are refused with what is wrong")
+	@DisplayName("Bad parameters are refused with the reason")
 	void refusesBadParameters(String method, String uri, String detail) {
 		shop.expectProblem(HttpMethod.valueOf(method), uri, 400, detail);
 	}
 
 	@Test
-	@DisplayName("The help says what can be called")
+	@DisplayName("The help lists the possible calls")
 	void saysWhatCanBeCalled() {
 		shop.http()
 			.get()
@@ -89,7 +89,7 @@ class ShopControllerTests {
 
 	@ParameterizedTest
 	@CsvSource({ "/lock, 409", "/permit, 429", "/closing, 503", "/outage, 503" })
-	@DisplayName("A caller without a lock or permit is told by the status why, and not which key it was")
+	@DisplayName("A caller without a lock or permit gets a status for the reason, without the key")
 	void tellsThatALockOrPermitWasNotToBeHad(String uri, int status) {
 		RestTestClient.bindToController(new Unlucky())
 			.configureServer((server) -> server.setControllerAdvice(new ShopErrors()))
@@ -106,7 +106,7 @@ class ShopControllerTests {
 			.isEqualTo("Please try again in a moment");
 	}
 
-	/** Not static, so that the shop does not take it for a bean. */
+	/** Not static, so that the shop does not find it as a bean. */
 	@RestController
 	class Unlucky {
 

@@ -4,7 +4,7 @@ import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.AfterAll;
 
 /**
- * A test of two instances of the shop.
+ * Test of two instances of the shop.
  */
 abstract class TwoInstancesTestCase {
 
