@@ -62,10 +62,10 @@ class CompletionStageInvocationTests {
 		CompletableFuture<String> result = this.shop.sell("a");
 		awaitEvents("permit", "lock", "body");
 		assertThat(result).isNotDone();
-		result.whenComplete((value, failure) -> this.locks.record("told"));
+		result.whenComplete((value, failure) -> this.locks.record("result"));
 		this.work.future.complete("sold");
 		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
-		awaitEvents("permit", "lock", "body", "unlock", "return", "told");
+		awaitEvents("permit", "lock", "body", "unlock", "return", "result");
 		assertThat(this.locks.keys()).containsExactly("stock:a");
 	}
 
@@ -74,7 +74,7 @@ class CompletionStageInvocationTests {
 	void neverOnTheCallersThread() {
 		this.locks.waiting();
 		assertThat(this.shop.sell("a")).isNotDone();
-		await().atMost(SOON).until(() -> !this.locks.asked().isEmpty());
+		await().atMost(SOON).until(() -> !this.locks.asyncRequests().isEmpty());
 		this.locks.immediate();
 		this.context.semaphores().immediate();
 		this.locks.waiting().complete(null);
@@ -166,9 +166,9 @@ class CompletionStageInvocationTests {
 	void cancelledWait() {
 		this.locks.waiting();
 		CompletableFuture<String> result = this.shop.sell("a");
-		await().atMost(SOON).until(() -> !this.locks.asked().isEmpty());
+		await().atMost(SOON).until(() -> !this.locks.asyncRequests().isEmpty());
 		result.cancel(true);
-		assertThat(this.locks.asked().get(0)).isCancelled();
+		assertThat(this.locks.asyncRequests().get(0)).isCancelled();
 		awaitEvents("permit", "return");
 	}
 
@@ -178,10 +178,10 @@ class CompletionStageInvocationTests {
 		CompletableFuture<?> turn = this.context.semaphores().waiting();
 		CompletableFuture<String> result = this.shop.sell("a");
 		result.cancel(true);
-		assertThat(this.context.semaphores().asked().get(0)).isCancelled();
+		assertThat(this.context.semaphores().asyncRequests().get(0)).isCancelled();
 		turn.complete(null);
 		assertThat(this.locks.events()).isEmpty();
-		assertThat(this.locks.asked()).isEmpty();
+		assertThat(this.locks.asyncRequests()).isEmpty();
 	}
 
 	@Test
@@ -263,7 +263,7 @@ class CompletionStageInvocationTests {
 		this.work.future.complete("sold");
 		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
 		awaitEvents("async", "lock", "body", "unlock", "done");
-		assertThat(this.locks.asked()).isEmpty();
+		assertThat(this.locks.asyncRequests()).isEmpty();
 	}
 
 	@Test

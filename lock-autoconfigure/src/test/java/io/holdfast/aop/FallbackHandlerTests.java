@@ -60,8 +60,8 @@ class FallbackHandlerTests {
 				calls("generic method", (shop) -> String.valueOf(shop.<Integer>generic(7)), "7"));
 	}
 
-	private static Arguments calls(String what, Function<Shop, String> call, String result) {
-		return Arguments.argumentSet(what, call, result);
+	private static Arguments calls(String name, Function<Shop, String> call, String result) {
+		return Arguments.argumentSet(name, call, result);
 	}
 
 	@ParameterizedTest

@@ -128,8 +128,8 @@ class LaterReleaseAfterTests {
 		Mono<String> result = this.shop.sellReactively()
 			.doOnSuccess((value) -> this.locks.record("ended"))
 			.as(this.reactiveTransaction::transactional)
-			.doOnSuccess((value) -> this.locks.record("told"));
-		String[] events = { "begin", "lock", "body", "ended", "commit", "unlock", "told" };
+			.doOnSuccess((value) -> this.locks.record("result"));
+		String[] events = { "begin", "lock", "body", "ended", "commit", "unlock", "result" };
 		assertThat(result.block(SOON)).isEqualTo("sold");
 		assertThat(this.locks.events()).containsExactly(events);
 		assertThat(this.shop.sellReactively().block(SOON)).isEqualTo("sold");

@@ -73,9 +73,9 @@ class ReactiveInvocationTests {
 	@Test
 	@DisplayName("Nothing happens before the subscription; each subscription acquires, calls the method, and ends after the release")
 	void anewForEachSubscription() {
-		Mono<String> result = this.shop.sell("a").doOnSuccess((value) -> this.locks.record("told"));
+		Mono<String> result = this.shop.sell("a").doOnSuccess((value) -> this.locks.record("result"));
 		assertThat(this.locks.requests()).isEmpty();
-		String[] once = { "permit", "lock", "body", "unlock", "return", "told" };
+		String[] once = { "permit", "lock", "body", "unlock", "return", "result" };
 		assertThat(result.block(SOON)).isEqualTo("sold");
 		awaitEvents(once);
 		assertThat(result.block(SOON)).isEqualTo("sold");
@@ -134,9 +134,9 @@ class ReactiveInvocationTests {
 	void cancelledWait() {
 		this.locks.waiting();
 		Disposable waiting = this.shop.sell("a").subscribe();
-		await().atMost(SOON).until(() -> !this.locks.asked().isEmpty());
+		await().atMost(SOON).until(() -> !this.locks.asyncRequests().isEmpty());
 		waiting.dispose();
-		assertThat(this.locks.asked().get(0)).isCancelled();
+		assertThat(this.locks.asyncRequests().get(0)).isCancelled();
 		awaitEvents("permit", "return");
 	}
 
@@ -178,10 +178,10 @@ class ReactiveInvocationTests {
 		assertThat(this.shop.detaching().block(SOON)).isEqualTo("inner");
 		List<LockRequest> requests = this.locks.requests();
 		assertThat(requests).hasSize(4);
-		assertThat(leasesAsked(requests.get(0))).containsExactly("sales");
-		assertThat(leasesAsked(requests.get(1))).containsExactly("stock:a", "sales");
-		assertThat(leasesAsked(requests.get(2))).isEmpty();
-		assertThat(leasesAsked(requests.get(3))).containsExactly("outer");
+		assertThat(leasesOf(requests.get(0))).containsExactly("sales");
+		assertThat(leasesOf(requests.get(1))).containsExactly("stock:a", "sales");
+		assertThat(leasesOf(requests.get(2))).isEmpty();
+		assertThat(leasesOf(requests.get(3))).containsExactly("outer");
 	}
 
 	@Test
@@ -196,12 +196,12 @@ class ReactiveInvocationTests {
 			scope.close();
 		}
 		result.block(SOON);
-		assertThat(leasesAsked(this.locks.lastRequest())).containsExactly("caller");
+		assertThat(leasesOf(this.locks.lastRequest())).containsExactly("caller");
 		result.contextWrite(ReactiveLeaseContext.with(new RecordingLease("subscriber"))).block(SOON);
-		assertThat(leasesAsked(this.locks.lastRequest())).containsExactly("subscriber");
+		assertThat(leasesOf(this.locks.lastRequest())).containsExactly("subscriber");
 	}
 
-	private static List<String> leasesAsked(LockRequest request) {
+	private static List<String> leasesOf(LockRequest request) {
 		LeaseContext context = request.context();
 		return (context != null) ? context.leases().stream().map((lease) -> lease.key()).toList() : List.of();
 	}

@@ -43,9 +43,10 @@ class RecordingLease implements Lease {
 	/** Lose the lease, and wait for the notifications, which another thread sends. */
 	void lose() {
 		// The common pool may consist of the current thread only.
-		CompletableFuture<Void> told = CompletableFuture.runAsync(this::loseHere, (task) -> new Thread(task).start());
+		CompletableFuture<Void> notification = CompletableFuture.runAsync(this::loseHere,
+				(task) -> new Thread(task).start());
 		// Other ways of waiting would clear the thread's interrupt flag for a while.
-		while (!told.isDone()) {
+		while (!notification.isDone()) {
 			Thread.onSpinWait();
 		}
 	}

@@ -22,7 +22,7 @@ abstract class RecordingService<R, L extends Lease> {
 
 	private final List<R> requests = new CopyOnWriteArrayList<>();
 
-	private final List<CompletableFuture<L>> asked = new CopyOnWriteArrayList<>();
+	private final List<CompletableFuture<L>> asyncRequests = new CopyOnWriteArrayList<>();
 
 	private final List<RecordingLease> leases = new CopyOnWriteArrayList<>();
 
@@ -49,8 +49,8 @@ abstract class RecordingService<R, L extends Lease> {
 	}
 
 	/** Results of the asynchronous requests. */
-	List<CompletableFuture<L>> asked() {
-		return new ArrayList<>(this.asked);
+	List<CompletableFuture<L>> asyncRequests() {
+		return new ArrayList<>(this.asyncRequests);
 	}
 
 	void busy() {
@@ -102,9 +102,9 @@ abstract class RecordingService<R, L extends Lease> {
 	}
 
 	final CompletableFuture<L> later(Supplier<L> acquisition) {
-		CompletableFuture<L> asked = this.turn.thenApplyAsync((mine) -> acquisition.get(), this.threads);
-		this.asked.add(asked);
-		return asked;
+		CompletableFuture<L> request = this.turn.thenApplyAsync((mine) -> acquisition.get(), this.threads);
+		this.asyncRequests.add(request);
+		return request;
 	}
 
 }

@@ -116,7 +116,7 @@ class Resilience4jTests {
 	void circuitBreaker() {
 		try (LockedContext context = context(Several.class)) {
 			var circuitBreaker = context.bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
-			assertAskedInside(context, Several::guarded, circuitBreaker::transitionToOpenState,
+			assertLockInside(context, Several::guarded, circuitBreaker::transitionToOpenState,
 					CallNotPermittedException.class);
 			assertThat(circuitBreaker.getMetrics().getNumberOfFailedCalls()).isEqualTo(1);
 		}
@@ -127,7 +127,7 @@ class Resilience4jTests {
 	void bulkhead() {
 		try (LockedContext context = context(Several.class)) {
 			var bulkhead = context.bean(BulkheadRegistry.class).bulkhead("shop");
-			assertAskedInside(context, Several::partitioned, () -> {
+			assertLockInside(context, Several::partitioned, () -> {
 				while (bulkhead.tryAcquirePermission()) {
 					assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
 				}
@@ -140,11 +140,11 @@ class Resilience4jTests {
 	void rateLimiter() {
 		try (LockedContext context = context(Several.class)) {
 			var rateLimiter = context.bean(RateLimiterRegistry.class).rateLimiter("shop");
-			assertAskedInside(context, Several::limited, rateLimiter::drainPermissions, RequestNotPermitted.class);
+			assertLockInside(context, Several::limited, rateLimiter::drainPermissions, RequestNotPermitted.class);
 		}
 	}
 
-	private static void assertAskedInside(LockedContext context, Function<Several, String> call, Runnable close,
+	private static void assertLockInside(LockedContext context, Function<Several, String> call, Runnable close,
 			Class<?> refusal) {
 		Several shop = context.bean(Several.class);
 		context.locks().busy();
@@ -161,7 +161,7 @@ class Resilience4jTests {
 		try (LockedContext context = context(PlainAsync.class, Several.class)) {
 			assertThat(failingOnce(context).async()).succeedsWithin(SOON).isEqualTo("sold");
 			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
-			assertThat(context.locks().asked()).hasSize(2);
+			assertThat(context.locks().asyncRequests()).hasSize(2);
 			context.locks().waiting();
 			assertThat(context.bean(Several.class).asyncInTime()).succeedsWithin(SOON)
 				.isEqualTo("instead of " + TimeoutException.class.getSimpleName());

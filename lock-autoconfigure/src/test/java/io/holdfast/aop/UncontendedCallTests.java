@@ -44,9 +44,9 @@ class UncontendedCallTests {
 			assertThat(Integer.parseInt(calls.substring("calls: ".length()))).as(() -> String.join("\n", child.lines()))
 				.isLessThanOrEqualTo(MOST);
 			child.awaitLine("types: ", ChildProcess.PATIENCE);
-			TYPES.forEach((what, most) -> assertThat(child.lines()).filteredOn((line) -> line.startsWith(what))
+			TYPES.forEach((name, most) -> assertThat(child.lines()).filteredOn((line) -> line.startsWith(name))
 				.singleElement()
-				.extracting((line) -> Integer.parseInt(line.substring(what.length())),
+				.extracting((line) -> Integer.parseInt(line.substring(name.length())),
 						InstanceOfAssertFactories.INTEGER)
 				.as(() -> String.join("\n", child.lines()))
 				.isLessThanOrEqualTo(most));

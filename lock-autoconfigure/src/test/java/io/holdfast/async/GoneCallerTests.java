@@ -259,7 +259,7 @@ class GoneCallerTests {
 			this.stage = CompletableFuture.supplyAsync(() -> {
 				this.begun.countDown();
 				try {
-					return this.end.await(30, TimeUnit.SECONDS) ? "done" : "not told to end";
+					return this.end.await(30, TimeUnit.SECONDS) ? "done" : "timed out";
 				}
 				catch (InterruptedException ex) {
 					return "interrupted";

@@ -189,8 +189,8 @@ class FenceChaosTests {
 			}
 		}
 
-		private void count(String what) {
-			this.others.computeIfAbsent(what, (key) -> new AtomicInteger()).incrementAndGet();
+		private void count(String failure) {
+			this.others.computeIfAbsent(failure, (key) -> new AtomicInteger()).incrementAndGet();
 		}
 
 		String others() {

@@ -129,9 +129,9 @@ final class FencedShop {
 	}
 
 	/** Write a row in the current transaction. */
-	void write(String what) {
+	void write(String text) {
 		new JdbcTemplate(this.context.getBean(Connections.class).forStatements()).update("INSERT INTO sale VALUES (?)",
-				what);
+				text);
 	}
 
 	/** Return the committed rows, in order, and delete them. */

@@ -303,8 +303,8 @@ class FencedShopTests extends RedisTestCase {
 		assertThat(written(two)).containsExactly("sale");
 	}
 
-	private static void write(DataSource source, String what) {
-		new JdbcTemplate(source).update("INSERT INTO sale VALUES (?)", what);
+	private static void write(DataSource source, String text) {
+		new JdbcTemplate(source).update("INSERT INTO sale VALUES (?)", text);
 	}
 
 	private static List<String> written(DataSource source) {

@@ -163,7 +163,7 @@ class LeaseObservationsTests {
 				return context instanceof LeaseObservationContext;
 			}
 		});
-		CountDownLatch asked = new CountDownLatch(3);
+		CountDownLatch requested = new CountDownLatch(3);
 		LockLease first = this.instance.locks.acquire(STOCK);
 		List<CompletableFuture<LockLease>> waiting = new ArrayList<>();
 		for (String parent : List.of("b", "none", "c")) {
@@ -171,10 +171,10 @@ class LeaseObservationsTests {
 				CompletableFuture<LockLease> answer = parent.equals("none") ? this.instance.locks.acquireAsync(STOCK)
 						: Observation.createNotStarted(parent, this.registry)
 							.observe(() -> this.instance.locks.acquireAsync(STOCK));
-				asked.countDown();
+				requested.countDown();
 				return answer.join();
 			}));
-			await().until(() -> asked.getCount() == 3 - waiting.size());
+			await().until(() -> requested.getCount() == 3 - waiting.size());
 		}
 		// Grants run on the thread of the previous release, within its observation.
 		Observation.createNotStarted("a", this.registry).observe(() -> {

@@ -153,7 +153,7 @@ class ObserverThreadsTests {
 			.containsExactlyInAnyOrder("began on loop", "granted on loop", "ended on loop",
 					"start of holdfast.lock.acquire on loop", "stop of holdfast.lock.acquire on loop",
 					"start of holdfast.lock.hold on loop", "stop of holdfast.lock.hold on loop");
-		assertThat(this.told.strange()).isEmpty();
+		assertThat(this.told.forbidden()).isEmpty();
 	}
 
 	@Test
@@ -185,7 +185,7 @@ class ObserverThreadsTests {
 		held.release();
 		assertThat(this.told.threads).filteredOn((line) -> line.endsWith(" on loop"))
 			.containsExactly("start of holdfast.method on loop");
-		assertThat(this.told.strange()).isEmpty();
+		assertThat(this.told.forbidden()).isEmpty();
 	}
 
 	@Test
@@ -198,7 +198,7 @@ class ObserverThreadsTests {
 		List<CompletableFuture<LockLease>> refused = IntStream.range(0, 200)
 			.mapToObj((i) -> this.locks.acquireAsync(LockRequest.of("taken").waitTime(SHORT)))
 			.toList();
-		await("all but those whose observers run are told").atMost(SOON)
+		await("completed requests, except blocked observers").atMost(SOON)
 			.until(() -> refused.stream().filter(CompletableFuture::isDone).count() >= 200 - 64);
 		assertThat(this.told.standing.get()).as("blocked threads").isBetween(1, 64);
 		awaitRenewals(unrelated);
@@ -209,17 +209,17 @@ class ObserverThreadsTests {
 			.join();
 		ending.onLost(lost::countDown);
 		this.others.admin().forceRelease("ending");
-		await("told of the loss").atMost(SOON).until(() -> lost.getCount() == 0);
+		await("loss listener").atMost(SOON).until(() -> lost.getCount() == 0);
 		this.told.goOn.countDown();
 		assertThat(refused).allSatisfy((request) -> assertThat(request).failsWithin(SOON));
-		await("all are observed").atMost(SOON).until(() -> this.told.count("failed") >= 200);
+		await("failed requests").atMost(SOON).until(() -> this.told.count("failed") >= 200);
 		held.release();
 	}
 
 	private static void awaitRenewals(LockLease lease) {
 		AtomicInteger renewals = new AtomicInteger();
 		AtomicReference<Duration> last = new AtomicReference<>(lease.remaining());
-		await("renewed again and again").atMost(SOON).until(() -> {
+		await("repeated renewals").atMost(SOON).until(() -> {
 			Duration remaining = lease.remaining();
 			if (remaining.compareTo(last.getAndSet(remaining)) > 0) {
 				renewals.incrementAndGet();
@@ -240,7 +240,7 @@ class ObserverThreadsTests {
 	/** Recorded events and their threads. */
 	static final class Told {
 
-		private static final Set<String> STRANGE = Set.of("holdfast-timer", "lettuce", "parallel", "Completable",
+		private static final Set<String> FORBIDDEN = Set.of("holdfast-timer", "lettuce", "parallel", "Completable",
 				"holdfast-subscription");
 
 		final Set<String> threads = new ConcurrentSkipListSet<>();
@@ -267,9 +267,9 @@ class ObserverThreadsTests {
 			return this.counts.getOrDefault(event, new AtomicInteger()).get();
 		}
 
-		List<String> strange() {
+		List<String> forbidden() {
 			return this.threads.stream()
-				.filter((line) -> STRANGE.stream().anyMatch((name) -> line.contains(" on " + name)))
+				.filter((line) -> FORBIDDEN.stream().anyMatch((name) -> line.contains(" on " + name)))
 				.toList();
 		}
 

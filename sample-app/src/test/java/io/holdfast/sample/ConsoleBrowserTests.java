@@ -43,7 +43,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 			.doesNotContain("last seen");
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		addDeadInstance(redis);
-		page.until("the dead one is shown",
+		page.until("the dead instance is shown",
 				() -> page.text("#instances").contains("does not answer, last seen 2 min ago"));
 		redis.opsForHash().delete(FLEET, DEAD);
 	}
@@ -62,8 +62,8 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 			.orElseThrow();
 		Object entry = redis.opsForHash().get(FLEET, id);
 		redis.opsForHash().delete(FLEET, id);
-		long asked = asked(0, Double.MAX_VALUE);
-		page.until("it was asked often", () -> asked(0, Double.MAX_VALUE) > asked + 6);
+		long before = requests(0, Double.MAX_VALUE);
+		page.until("the page has sent requests", () -> requests(0, Double.MAX_VALUE) > before + 6);
 		assertThat(page.text("#count-instances")).isEqualTo("2");
 		assertThat(page.text("#instances")).containsOnlyOnce("this instance");
 		redis.opsForHash().put(FLEET, id, entry);
@@ -82,15 +82,15 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		redis.opsForZSet().add("{lock:dead}:queue", "fedcba9876543210fedcba9876543210:8:30000:s", 1);
 		redis.opsForValue().set("lock:dead", DEAD + ":7", Duration.ofMinutes(10));
 		LockLease alive = acquire(second, "alive");
-		page.until("those that were never seen are marked", () -> {
+		page.until("unknown instances are marked", () -> {
 			Row dead = page.lock("dead");
 			return dead.isHeld() && dead.holders().get(0).endsWith(" not seen for 3 min")
 					&& dead.queue().get(0).endsWith(" not seen for 3 min");
 		});
 		addDeadInstance(redis);
-		page.until("the one that was seen is marked",
+		page.until("the silent instance is marked",
 				() -> page.lock("dead").holders().get(0).matches(".+/\\d+ silent for 2 min"));
-		page.until("the living one is not",
+		page.until("the live instance is not marked",
 				() -> page.lock("alive").isHeld() && !page.lock("alive").holders().get(0).contains("silent"));
 		assertThat(page.lock("dead").lease()).isEqualTo("9 min left");
 		assertThat(page.isShown("[aria-label='Lease left of dead']")).isFalse();
@@ -101,7 +101,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("console-silent", false);
 		page.open(first.port(), "#open=locks&key=dead");
-		page.until("that is told in detail, too", () -> page.text("#detail-holders").contains("silent for 2 min")
+		page.until("the detail has the marks, too", () -> page.text("#detail-holders").contains("silent for 2 min")
 				&& page.text("#detail-queue").contains("not seen for 3 min"));
 		page.screenshot("console-silent-detail", false);
 		redis.opsForHash().delete(FLEET, DEAD);
@@ -114,32 +114,33 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	void showsLocks() {
 		LockLease lease = acquire(second, "order:1");
 		CompletableFuture<LockLease> waiting = waitFor(first, "order:1");
-		page.until("it is held and waited for", () -> {
+		page.until("the lock has holder and waiter", () -> {
 			Row lock = page.lock("order:1");
 			return lock.isHeld() && lock.here().startsWith("for ") && lock.lease().endsWith(" left") && lock.meter() > 0
 					&& lock.queue().size() == 1;
 		});
 		page.type("#locks-tools [name=search]", "order:1");
-		page.until("it alone is shown", () -> page.text("#locks .open").equals("order:1"));
+		page.until("the search shows a single lock", () -> page.text("#locks .open").equals("order:1"));
 		page.click("#locks .open");
-		page.until("its holder is told", () -> page.text("#detail-holders").contains("name of order:1"));
+		page.until("the detail has the holder", () -> page.text("#detail-holders").contains("name of order:1"));
 		assertThat(page.text("#detail-holders")).contains("holdfast-sample at ");
 		assertThat(page.text("#detail-facts")).contains("exclusive", String.valueOf(lease.fencingToken()))
 			.containsPattern("Granted.+ ago, at .*\\d\\d:\\d\\d:\\d\\d UTC");
 		assertThat(page.text("#detail-holders")).containsPattern("Since \\(UTC\\).+\\d\\d:\\d\\d:\\d\\d");
 		assertThat((String) page.script("return document.getElementById('connection').title"))
 			.matches("as of .*\\d\\d:\\d\\d:\\d\\d UTC");
-		page.until("its waiter is told", () -> page.text("#detail-queue").startsWith("1 in the queue"));
+		page.until("the detail has the waiter", () -> page.text("#detail-queue").startsWith("1 in the queue"));
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("console-detail", false);
 		waiting.cancel(true);
 		lease.release();
-		page.until("it is over", () -> page.text("#detail-state").equals("It is neither held nor waited for.")
-				&& page.isShown("#detail-state"));
+		page.until("the detail says that the lock is free",
+				() -> page.text("#detail-state").equals("It is neither held nor waited for.")
+						&& page.isShown("#detail-state"));
 		page.press(Keys.ESCAPE);
 		// The row stays as long as it has the focus.
 		page.type("#locks-tools [name=search]", " ");
-		page.until("it is free, and its row gone after a while", () -> page.lock("order:1").equals(Row.NONE));
+		page.until("the row of the free lock is gone", () -> page.lock("order:1").equals(Row.NONE));
 	}
 
 	@Test
@@ -148,30 +149,32 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		LockLease lease = acquire(second, "exact");
 		LockLease other = acquire(second, "exact <b>&1</b>");
 		page.type("#locks-tools [name=search]", "exac" + Keys.ENTER);
-		page.until("there is none", () -> page.text("#locks-found").endsWith("none has exactly this key now"));
+		page.until("no lock matches exactly",
+				() -> page.text("#locks-found").endsWith("none has exactly this key now"));
 		assertThat(page.isShown("#detail")).isFalse();
 		page.choose("#locks-tools [name=sort]", "age");
 		page.type("#locks-tools [name=search]", "exact" + Keys.ENTER);
-		page.until("its holder is told", () -> page.text("#detail-holders").contains("name of exact"));
+		page.until("the detail has the holder", () -> page.text("#detail-holders").contains("name of exact"));
 		String hash = "#locks-search=exact&locks-sort=age&open=locks&key=exact";
 		assertThat(page.hash()).isEqualTo(hash);
 		page.reload();
-		page.until("it is open again", () -> page.text("#detail-holders").contains("name of exact"));
+		page.until("the lock is open again", () -> page.text("#detail-holders").contains("name of exact"));
 		page.open(second.port(), hash);
-		page.until("it is open there", () -> page.text("#detail-holders").contains("name of exact"));
-		page.until("what was searched for is found", () -> page.text("#locks-found").startsWith("2 of "));
+		page.until("the lock is open at the other instance",
+				() -> page.text("#detail-holders").contains("name of exact"));
+		page.until("the search has its results", () -> page.text("#locks-found").startsWith("2 of "));
 		assertThat(page.hash()).isEqualTo(hash);
 		page.press(Keys.ESCAPE);
 		page.until("the address keeps the search",
 				() -> page.hash().equals("#locks-search=exact&locks-sort=age") && !page.isShown("#detail"));
 		page.open(second.port(), "#open=locks&key=exact+%3Cb%3E%261%3C%2Fb%3E");
-		page.until("the other one is open", () -> page.text("#detail-holders").contains("name of exact <b>&1</b>"));
+		page.until("the other lock is open", () -> page.text("#detail-holders").contains("name of exact <b>&1</b>"));
 		assertThat(page.text("#detail-title")).isEqualTo("exact <b>&1</b>");
 		assertThat(page.text("#detail-holders")).contains("note of exact <b>&1</b>");
 		assertThat(page.script("return document.querySelectorAll('b').length")).isEqualTo(0L);
 		page.press(Keys.ESCAPE);
 		page.open(second.port(), "#locks-filter=none&locks-page=-1&locks-sort=none&open=nothing&key=exact");
-		page.until("all is shown", () -> page.hash().isEmpty() && page.lock("exact").isHeld());
+		page.until("all locks are shown", () -> page.hash().isEmpty() && page.lock("exact").isHeld());
 		assertThat(page.isShown("#detail")).isFalse();
 		lease.close();
 		other.close();
@@ -183,9 +186,9 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		CompletableFuture<FreezeResult> frozen = CompletableFuture
 			.supplyAsync(() -> first.post("/freeze?seconds=8&writers=5", FreezeResult.class));
 		LockLease renewed = acquire(second, "renewed");
-		page.until("both are shown", () -> page.lock("ledger").isHeld() && page.lock("renewed").isHeld());
+		page.until("both locks are shown", () -> page.lock("ledger").isHeld() && page.lock("renewed").isHeld());
 		page.choose("#locks-tools [name=filter]", "not-renewed");
-		page.until("it is found", () -> page.lock("ledger").lease().endsWith(" left, not renewed"));
+		page.until("the lock is found", () -> page.lock("ledger").lease().endsWith(" left, not renewed"));
 		assertThat(page.lock("renewed").isHeld()).isFalse();
 		assertThat(page.text("#locks-found")).startsWith("1 of ");
 		assertThat(frozen.join()).isNotNull();
@@ -202,10 +205,10 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		assertThat(page.script("return document.title")).isEqualTo("holdfast-sample · Holdfast console");
 		page.click("#locks button[aria-label*='onerror']");
 		page.click("#confirm [value=yes]");
-		told("Released lock ‘" + key + "’ by force.");
-		page.until("it is free", () -> !page.lock(key).isHeld());
+		assertAnnounced("Released lock ‘" + key + "’ by force.");
+		page.until("the lock is free", () -> !page.lock(key).isHeld());
 		LockLease turning = acquire(second, "turning \u202Eabc");
-		page.until("what turns the text around is shown", () -> page.lock("turning ‹U+202E›abc").isHeld());
+		page.until("the direction mark is shown", () -> page.lock("turning ‹U+202E›abc").isHeld());
 		turning.release();
 	}
 
@@ -222,19 +225,19 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		page.press(Keys.SPACE);
 		assertThat(page.text("#connection")).startsWith("Paused");
 		page.press(Keys.SPACE);
-		page.until("it goes on", () -> page.text("#connection").equals("Live"));
+		page.until("the page is live again", () -> page.text("#connection").equals("Live"));
 		page.press(Keys.TAB);
 		page.press("keyb");
-		page.until("it is found", () -> page.text("#locks-found").startsWith("1 of "));
+		page.until("the lock is found", () -> page.text("#locks-found").startsWith("1 of "));
 		page.press(Keys.TAB);
 		page.press(Keys.TAB);
 		page.press(Keys.TAB);
 		assertThat(page.focus()).isEqualTo("by keyboard");
 		assertThat(page.script("return getComputedStyle(document.activeElement).outlineStyle")).isEqualTo("solid");
 		page.press(Keys.ENTER);
-		page.until("its detail is shown", () -> page.isShown("#detail"));
+		page.until("the detail is shown", () -> page.isShown("#detail"));
 		page.press(Keys.ENTER);
-		page.until("its detail is closed", () -> !page.isShown("#detail"));
+		page.until("the detail is closed", () -> !page.isShown("#detail"));
 		assertThat(page.focus()).isEqualTo("by keyboard");
 		lease.release();
 	}
@@ -253,7 +256,8 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 			.getBean(SemaphoreService.class)
 			.acquireAsync(SemaphoreRequest.of("geocoder", 10).permits(4))
 			.join();
-		page.until("all of it is shown", () -> page.lock("order:4711").isHeld() && page.semaphore("geocoder").isHeld());
+		page.until("lock and semaphore are shown",
+				() -> page.lock("order:4711").isHeld() && page.semaphore("geocoder").isHeld());
 		assertThat(page.fitsTheWidth()).isTrue();
 		assertThat(page.violations()).isEmpty();
 		assertThat(page.script("return matchMedia('(prefers-color-scheme: dark)').matches")).isEqualTo(dark);
@@ -271,7 +275,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		StringRedisTemplate redis = first.context().getBean(StringRedisTemplate.class);
 		redis.execute((RedisCallback<Object>) (connection) -> connection.execute("CLIENT", "PAUSE".getBytes(),
 				"8000".getBytes(), "ALL".getBytes()));
-		page.until("the outage is told", () -> page.isShown("#outage"));
+		page.until("the outage is shown", () -> page.isShown("#outage"));
 		assertThat(page.text("#outage")).contains("the store (Redis) did not answer within")
 			.containsPattern("What is shown is of \\d\\d:\\d\\d:\\d\\d\\.$");
 		assertThat(page.text("#connection")).startsWith("Stale, as of ");
@@ -280,7 +284,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		assertThat(page.text("#locks-state")).doesNotContain("No lock is held").isNotEqualTo("Loading…");
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("console-outage", true);
-		page.until("it is live again", () -> page.text("#connection").equals("Live"));
+		page.until("the page is live again", () -> page.text("#connection").equals("Live"));
 		assertThat(page.isShown("#outage")).isFalse();
 		lease.close();
 	}
@@ -293,15 +297,15 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		page.open(third.port());
 		assertThat(page.text("#rights")).startsWith("This instance allows changes of locks and semaphores.");
 		third.context().close();
-		page.until("the outage is told", () -> page.text("#outage")
+		page.until("the outage is shown", () -> page.text("#outage")
 			.matches("This instance does not answer\\. What is shown is of \\d\\d:\\d\\d:\\d\\d\\."));
 		assertThat(page.isShown("#outage")).isTrue();
 		assertThat(page.text("#connection")).startsWith("Stale, as of ").contains("asking again in ");
 		Instance back = instances.start(port, "--management.endpoint.locks.access=read-only",
 				"--management.endpoint.semaphores.access=read-only");
-		page.until("it is live again", () -> page.text("#connection").equals("Live"));
+		page.until("the page is live again", () -> page.text("#connection").equals("Live"));
 		assertThat(page.isShown("#outage")).isFalse();
-		page.until("it offers no changes any more", () -> page.text("#rights").startsWith("Read only: "));
+		page.until("the page is read-only", () -> page.text("#rights").startsWith("Read only: "));
 		page.open(first.port());
 		back.context().close();
 		assertThat(page.complaints()).allMatch((complaint) -> complaint.contains("ERR_CONNECTION_REFUSED")
@@ -318,15 +322,15 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 				""");
 		String tab = page.openTab();
 		page.open(second.port());
-		page.until("another page has asked often", () -> asked(0, Double.MAX_VALUE) > 12);
+		page.until("the other page has sent requests", () -> requests(0, Double.MAX_VALUE) > 12);
 		page.closeTab(tab);
-		page.until("it was hidden, and is shown again",
+		page.until("the page was hidden, and is visible again",
 				() -> Long.valueOf(2).equals(page.script("return shown.length")));
 		double hidden = ((Number) page.script("return shown[0][1]")).doubleValue();
 		double shown = ((Number) page.script("return shown[1][1]")).doubleValue();
 		assertThat(shown - hidden).isGreaterThan(3_000);
-		assertThat(asked(hidden, shown)).isZero();
-		page.until("it asks again", () -> asked(shown, Double.MAX_VALUE) > 0);
+		assertThat(requests(hidden, shown)).isZero();
+		page.until("the page sends requests again", () -> requests(shown, Double.MAX_VALUE) > 0);
 	}
 
 }

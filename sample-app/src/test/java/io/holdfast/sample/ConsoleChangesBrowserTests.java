@@ -42,12 +42,12 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 		assertThat(page.semaphore("carrier").note()).startsWith("3 of 3 permits used");
 		page.type("[aria-label='Limit of carrier']", "12");
 		page.click("[aria-label='Set the limit of carrier']");
-		page.until("waiting calls went", () -> page.semaphore("carrier").squares() == 12);
+		page.until("waiting calls got permits", () -> page.semaphore("carrier").squares() == 12);
 		assertThat(page.semaphore("carrier").note()).isEqualTo("12 of 12 permits used · set by an operator");
-		told("The limit of ‘carrier’ is 12 now, at all instances.");
+		assertAnnounced("The limit of ‘carrier’ is 12 now, at all instances.");
 		assertThat(quotes.join()).isNotNull();
 		page.click("[aria-label=\"Clear the operator's limit of carrier\"]");
-		told("The limit of ‘carrier’ is what is configured again.");
+		assertAnnounced("The limit of ‘carrier’ is what is configured again.");
 		assertThat(first.send(HttpMethod.GET, "/quotes/limit", QuotesResult.Limit.class).setByOperator()).isFalse();
 	}
 
@@ -61,14 +61,14 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 		page.click(release);
 		assertThat(page.text("#confirm-title")).isEqualTo("Release lock ‘forced’?");
 		page.press(Keys.ESCAPE);
-		page.until("the question is gone", () -> !page.isShown("#confirm"));
+		page.until("the confirmation is closed", () -> !page.isShown("#confirm"));
 		assertThat(lease.isHeld()).isTrue();
 		page.click(release);
 		page.click("#confirm [value=yes]");
-		told("Released lock ‘forced’ by force.");
-		page.until("it is free", () -> page.lock("forced").here().equals("free"));
-		long asked = asked(0, Double.MAX_VALUE);
-		page.until("it was asked often", () -> asked(0, Double.MAX_VALUE) > asked + 12);
+		assertAnnounced("Released lock ‘forced’ by force.");
+		page.until("the lock is free", () -> page.lock("forced").here().equals("free"));
+		long before = requests(0, Double.MAX_VALUE);
+		page.until("the page has sent requests", () -> requests(0, Double.MAX_VALUE) > before + 12);
 		assertThat(page.script("return document.activeElement.getAttribute('aria-label')"))
 			.isEqualTo("Release lock forced by force");
 		page.press(Keys.TAB);
@@ -82,14 +82,14 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 		LockLease seen = acquire(second, "seen");
 		page.until("the lock is shown", () -> page.lock("seen").isHeld());
 		page.click("[aria-label='Release lock seen by force']");
-		page.until("its holder is told", () -> page.text("#confirm-facts").contains("name of seen"));
+		page.until("the confirmation has the holder", () -> page.text("#confirm-facts").contains("name of seen"));
 		assertThat(page.text("#confirm-facts")).contains("For", String.valueOf(seen.fencingToken()));
 		assertThat(page.text("#confirm-text")).startsWith("The next request gets it at once");
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("console-question", false);
 		seen.release();
 		LockLease next = acquire(first, "seen");
-		page.until("the change is told", () -> page.isShown("#confirm-changed")
+		page.until("the confirmation has the change", () -> page.isShown("#confirm-changed")
 				&& page.text("#confirm-changed").startsWith("The holder has changed since you saw it"));
 		assertThat(page.script("return document.getElementById('confirm-yes').disabled")).isEqualTo(true);
 		assertThat(page.violations()).isEmpty();
@@ -107,15 +107,15 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 			.getBean(StringRedisTemplate.class)
 			.opsForValue()
 			.set("lock:foreign", "a token", Duration.ofMinutes(1));
-		page.until("both are shown", () -> page.lock("foreign").isHeld() && page.lock("own").isHeld());
+		page.until("both locks are shown", () -> page.lock("foreign").isHeld() && page.lock("own").isHeld());
 		page.choose("#locks-tools [name=filter]", "foreign");
-		page.until("it is found", () -> page.lock("foreign").isHeld() && !page.lock("own").isHeld());
+		page.until("the foreign lock is found", () -> page.lock("foreign").isHeld() && !page.lock("own").isHeld());
 		assertThat(page.lock("foreign").note()).isEqualTo("exclusive");
 		page.click("[aria-label='Release lock foreign by force']");
 		assertThat(page.text("#confirm-facts")).contains("a foreign client").doesNotContain("Fencing token");
 		assertThat(page.text("#confirm-text")).contains("goes on and never notices");
 		page.click("#confirm-yes");
-		told("Released lock ‘foreign’ by force.");
+		assertAnnounced("Released lock ‘foreign’ by force.");
 		own.release();
 	}
 
@@ -131,9 +131,9 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 					"4000".getBytes(), "ALL".getBytes()));
 		page.type("[aria-label='Limit of unanswered']", "9");
 		page.click("[aria-label='Set the limit of unanswered']");
-		page.until("that is told", () -> page.text("#announcement")
+		page.until("the unknown result is announced", () -> page.text("#announcement")
 			.startsWith("It is not known whether it was changed; look before you try again: "));
-		page.until("it was changed",
+		page.until("the limit was changed",
 				() -> page.semaphore("unanswered").note().equals("1 of 9 permits used · set by an operator"));
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("console-unknown", false);
@@ -155,17 +155,17 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 			.stream()
 			.filter((key) -> redis.type(key) == DataType.HASH)
 			.forEach((key) -> redis.opsForHash().put(key, "asked", "0"));
-		page.until("its limit is not known", () -> page.semaphore("stopped").note().equals("no limit known"));
+		page.until("the limit is unknown", () -> page.semaphore("stopped").note().equals("no limit known"));
 		String limit = "[aria-label='Limit of stopped']";
 		assertThat(page.script("return document.querySelector(arguments[0]).value", limit)).isEqualTo("");
 		page.type(limit, "0" + Keys.ENTER);
 		assertThat(page.text("#confirm-title")).isEqualTo("Stop all requests for permits of ‘stopped’?");
 		page.press(Keys.ESCAPE);
-		page.until("the question is gone", () -> !page.isShown("#confirm"));
+		page.until("the confirmation is closed", () -> !page.isShown("#confirm"));
 		assertThat(semaphores.status("stopped").limitSet()).isFalse();
 		page.type(limit, "0" + Keys.ENTER);
 		page.click("#confirm-yes");
-		told("The limit of ‘stopped’ is 0 now, at all instances: it stops all requests.");
+		assertAnnounced("The limit of ‘stopped’ is 0 now, at all instances: it stops all requests.");
 		semaphores.admin().clearLimit("stopped");
 		semaphores.admin().forceRelease("stopped");
 	}
@@ -178,12 +178,12 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 		page.type("#locks-tools [name=search]", key);
 		page.until("the lock is found", () -> page.lock(key).isHeld() && page.text("#locks-found").startsWith("1 of"));
 		page.click("#locks .open");
-		page.until("its detail is shown", () -> page.text("#detail-holders").contains("name of " + key));
+		page.until("the detail is shown", () -> page.text("#detail-holders").contains("name of " + key));
 		page.press(Keys.ESCAPE);
 		page.click("[aria-label='Release lock " + key + " by force']");
 		page.click("#confirm [value=yes]");
-		told("Released lock ‘" + key + "’ by force.");
-		page.until("it is free", () -> !page.lock(key).isHeld());
+		assertAnnounced("Released lock ‘" + key + "’ by force.");
+		page.until("the lock is free", () -> !page.lock(key).isHeld());
 	}
 
 	@Test
@@ -199,7 +199,8 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 		assertThat(page.isShown("#locks .do button")).isFalse();
 		assertThat(page.isShown("#semaphores .do button")).isFalse();
 		page.open(first.port());
-		page.until("here it may be released", () -> page.isShown("[aria-label='Release lock read only by force']"));
+		page.until("the lock may be released here",
+				() -> page.isShown("[aria-label='Release lock read only by force']"));
 		reader.context().close();
 		lease.release();
 		first.context().getBean(SemaphoreService.class).admin().forceRelease("read only");

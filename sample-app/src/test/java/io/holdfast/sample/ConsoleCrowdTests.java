@@ -77,7 +77,7 @@ class ConsoleCrowdTests extends BrowserTestCase {
 		page.click("#locks-pages .next");
 		page.until("the next page is shown", () -> firstKey().equals("order:000051"));
 		page.choose("#locks-tools [name=sort]", "age");
-		page.until("the oldest is first, on the first page", () -> firstKey().equals("order:000610"));
+		page.until("the oldest lock is first, on the first page", () -> firstKey().equals("order:000610"));
 		assertThat(page.lock("order:000610").here()).isEqualTo("for 10 min");
 		page.type("#locks-tools [name=search]", " ");
 		found("5,000 locks");
@@ -93,15 +93,14 @@ class ConsoleCrowdTests extends BrowserTestCase {
 		page.choose("#locks-tools [name=filter]", "");
 		page.type("#locks-tools [name=search]", "09999");
 		// Nine times as long as the previous count, on a busy machine some seconds.
-		page.until("all are counted again", Duration.ofMinutes(2),
+		page.until("all locks are counted again", Duration.ofMinutes(2),
 				() -> page.text("#locks-found").startsWith("11 of 100,000 locks"));
-		page.until("it is told how old the numbers are",
+		page.until("the age of the numbers is shown",
 				() -> page.text("#age-locks").matches("counted (\\d+|\\d\\.\\d) s ago"));
 		page.screenshot("console-100000", false);
 		LockLease late = instance.context().getBean(LockService.class).acquireAsync(LockRequest.of("late")).join();
 		page.type("#locks-tools [name=search]", "late" + Keys.ENTER);
-		page.until("a lock is opened that was not there when they were counted",
-				() -> page.text("#detail-facts").contains("Granted"));
+		page.until("a lock from after the count is open", () -> page.text("#detail-facts").contains("Granted"));
 		page.press(Keys.ESCAPE);
 		late.close();
 		page.resize(Browser.PHONE, true);

@@ -72,7 +72,7 @@ class ConsoleForgeryTests {
 		page.until("the lock is found", () -> page.lock(lease.key()).isHeld());
 		page.click("[aria-label='Release lock " + lease.key() + " by force']");
 		page.click("#confirm [value=yes]");
-		page.until("that is told",
+		page.until("the result is announced",
 				() -> page.text("#announcement").equals("Released lock ‘" + lease.key() + "’ by force."));
 	}
 
@@ -124,7 +124,7 @@ class ConsoleForgeryTests {
 			assertThat(page.text("#rights")).contains("Whether your user may make them shows when you try.");
 			page.click("[aria-label='Release lock kept by force']");
 			page.click("#confirm [value=yes]");
-			page.until("the reason is told", () -> page.text("#announcement")
+			page.until("the reason is announced", () -> page.text("#announcement")
 				.equals("Nothing was changed: your user may not change this (403)"));
 			assertThat(lease.isHeld()).isTrue();
 			lease.close();
@@ -139,12 +139,12 @@ class ConsoleForgeryTests {
 			page.signIn(context.getEnvironment().getRequiredProperty("local.server.port"), "anna", "secret");
 			assertThat(page.isShown("#sign-in")).isFalse();
 			page.forget();
-			page.until("that is told", () -> page.isShown("#sign-in")
+			page.until("the result is announced", () -> page.isShown("#sign-in")
 					&& page.text("#outage").startsWith("You are not signed in any more. What is shown is of "));
 			assertThat(page.violations()).isEmpty();
 			page.screenshot("console-signed-out", false);
 			page.click("#sign-in");
-			page.until("one can sign in", () -> page.isShown("[name=username]"));
+			page.until("the sign-in page is shown", () -> page.isShown("[name=username]"));
 		}
 	}
 

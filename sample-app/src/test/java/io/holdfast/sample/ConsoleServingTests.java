@@ -223,13 +223,13 @@ class ConsoleServingTests {
 				.expectStatus()
 				.isEqualTo(405);
 		}
-		ExchangeResult asked = http.options()
+		ExchangeResult preflight = http.options()
 			.uri("/actuator/locks?key=forged")
 			.header(HttpHeaders.ORIGIN, "https://evil.example")
 			.header(HttpHeaders.ACCESS_CONTROL_REQUEST_METHOD, "DELETE")
 			.exchange()
 			.returnResult();
-		assertThat(asked.getResponseHeaders().getAccessControlAllowOrigin()).isNull();
+		assertThat(preflight.getResponseHeaders().getAccessControlAllowOrigin()).isNull();
 		assertThat(lease.isHeld()).isTrue();
 		http.delete().uri("/actuator/locks?key=forged").exchange().expectStatus().isOk();
 	}

@@ -46,12 +46,12 @@ abstract class ConsoleTestCase extends BrowserTestCase {
 			.acquireAsync(LockRequest.of(key).waitTime(Duration.ofMinutes(2)));
 	}
 
-	static void told(String announcement) {
-		page.until("that is told", () -> page.text("#announcement").equals(announcement));
+	static void assertAnnounced(String announcement) {
+		page.until("announced: " + announcement, () -> page.text("#announcement").equals(announcement));
 	}
 
 	/** Number of requests that the page began in a period, by its own clock. */
-	static long asked(double from, double to) {
+	static long requests(double from, double to) {
 		return ((Number) page.script(
 				"""
 						return performance.getEntriesByType('resource').filter((each) => /actuator.(locks|semaphores)/.test(each.name)

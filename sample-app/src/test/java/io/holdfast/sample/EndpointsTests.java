@@ -127,10 +127,10 @@ class EndpointsTests {
 		return locks(instance).acquireAsync(LockRequest.of(key)).join();
 	}
 
-	private static String release(Instance instance, String what, String key) {
+	private static String release(Instance instance, String endpoint, String key) {
 		return instance.http()
 			.delete()
-			.uri("/actuator/" + what + "?key={key}", key)
+			.uri("/actuator/" + endpoint + "?key={key}", key)
 			.exchange()
 			.expectStatus()
 			.isOk()
@@ -142,32 +142,32 @@ class EndpointsTests {
 	@Test
 	@DisplayName("The instances of the fleet are listed, and no answer contains a token or the id of an instance")
 	void tellsOfInstances() {
-		locks(own).acquire(LockRequest.of("told"));
+		locks(own).acquire(LockRequest.of("listed"));
 		locks(own).acquire(LockRequest.of("read").mode(LockMode.READ));
 		CompletableFuture<LockLease> waiting = locks(other)
-			.acquireAsync(LockRequest.of("told").waitTime(Duration.ofMinutes(1)));
-		semaphores(own).acquire(SemaphoreRequest.of("told", 1));
+			.acquireAsync(LockRequest.of("listed").waitTime(Duration.ofMinutes(1)));
+		semaphores(own).acquire(SemaphoreRequest.of("listed", 1));
 		CompletableFuture<PermitLease> second = semaphores(other)
-			.acquireAsync(SemaphoreRequest.of("told", 1).waitTime(Duration.ofMinutes(1)));
+			.acquireAsync(SemaphoreRequest.of("listed", 1).waitTime(Duration.ofMinutes(1)));
 		await().untilAsserted(() -> get(own, "/locks").jsonPath("$.fleet.instances.length()")
 			.isEqualTo(2)
 			.jsonPath("$.fleet.instances[0].application")
 			.isEqualTo("holdfast-sample")
 			.jsonPath("$.fleet.silent.length()")
 			.isEqualTo(0));
-		get(other, "/locks/told").jsonPath("$.holders[0].thread")
+		get(other, "/locks/listed").jsonPath("$.holders[0].thread")
 			.isEqualTo(Thread.currentThread().getName())
 			.jsonPath("$.queue.length()")
 			.isEqualTo(1);
-		for (String path : List.of("/locks", "/locks/told", "/locks/read", "/semaphores", "/semaphores/told")) {
+		for (String path : List.of("/locks", "/locks/listed", "/locks/read", "/semaphores", "/semaphores/listed")) {
 			String answer = own.send(HttpMethod.GET, "/actuator" + path, String.class);
 			assertThat(answer).contains("\"ttlMillis\"").doesNotContainPattern("[0-9a-f]{32}");
 		}
 		waiting.cancel(true);
 		second.cancel(true);
-		assertThat(locks(own).admin().forceRelease("told")).isTrue();
+		assertThat(locks(own).admin().forceRelease("listed")).isTrue();
 		assertThat(locks(own).admin().forceRelease("read")).isTrue();
-		assertThat(semaphores(own).admin().forceRelease("told")).isTrue();
+		assertThat(semaphores(own).admin().forceRelease("listed")).isTrue();
 	}
 
 	@Test
@@ -175,11 +175,16 @@ class EndpointsTests {
 	void refusesChanges() {
 		try (LockLease lock = locks(own).acquire("c/d");
 				PermitLease permit = semaphores(own).acquire(SemaphoreRequest.of("c/d", 5))) {
-			for (String what : List.of("locks", "semaphores")) {
-				own.http().delete().uri("/actuator/" + what + "/c/d").exchange().expectStatus().isEqualTo(405);
-				own.http().delete().uri("/actuator/" + what).exchange().expectStatus().isBadRequest();
-				own.http().delete().uri("/actuator/" + what + "?key=").exchange().expectStatus().isBadRequest();
-				other.http().delete().uri("/actuator/" + what + "?key=c/d").exchange().expectStatus().isEqualTo(405);
+			for (String endpoint : List.of("locks", "semaphores")) {
+				own.http().delete().uri("/actuator/" + endpoint + "/c/d").exchange().expectStatus().isEqualTo(405);
+				own.http().delete().uri("/actuator/" + endpoint).exchange().expectStatus().isBadRequest();
+				own.http().delete().uri("/actuator/" + endpoint + "?key=").exchange().expectStatus().isBadRequest();
+				other.http()
+					.delete()
+					.uri("/actuator/" + endpoint + "?key=c/d")
+					.exchange()
+					.expectStatus()
+					.isEqualTo(405);
 			}
 			assertThat(lock.isHeld()).isTrue();
 			assertThat(permit.isHeld()).isTrue();

@@ -67,18 +67,18 @@ class EndpointsWithoutRedisTests {
 				"--spring.mvc.problemdetails.enabled=false")) {
 			Instance instance = new Instance(context,
 					context.getEnvironment().getRequiredProperty("local.server.port"));
-			for (String what : new String[] { "locks", "semaphores" }) {
+			for (String endpoint : new String[] { "locks", "semaphores" }) {
 				instance.http()
 					.get()
-					.uri("/actuator/" + what)
+					.uri("/actuator/" + endpoint)
 					.exchange()
 					.expectStatus()
 					.isOk()
 					.expectBody()
 					.jsonPath("$.fleet.problem")
-					.value(String.class, (problem) -> assertThat(problem).startsWith("The look for " + what));
-				expectUnavailable(instance.http().get().uri("/actuator/" + what + "/a"));
-				expectUnavailable(instance.http().delete().uri("/actuator/" + what + "?key=a"));
+					.value(String.class, (problem) -> assertThat(problem).startsWith("The look for " + endpoint));
+				expectUnavailable(instance.http().get().uri("/actuator/" + endpoint + "/a"));
+				expectUnavailable(instance.http().delete().uri("/actuator/" + endpoint + "?key=a"));
 			}
 			expectUnavailable(instance.http()
 				.method(HttpMethod.POST)

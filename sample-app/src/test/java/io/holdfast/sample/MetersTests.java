@@ -145,20 +145,20 @@ class MetersTests {
 	@MethodSource({ "dashboardQueries", "alertQueries" })
 	@DisplayName("Queries use existing meters and labels")
 	void queries(String query) {
-		Set<String> asked = new TreeSet<>();
-		Set<String> there = new TreeSet<>();
+		Set<String> used = new TreeSet<>();
+		Set<String> existing = new TreeSet<>();
 		Set<String> meters = METER.matcher(query).results().map((found) -> found.group(1)).collect(Collectors.toSet());
 		assertThat(meters).isNotEmpty().isSubsetOf(scrape.labels().keySet());
-		meters.forEach((meter) -> there.addAll(scrape.labels().get(meter)));
+		meters.forEach((meter) -> existing.addAll(scrape.labels().get(meter)));
 		METER.matcher(query)
 			.results()
 			.map((found) -> found.group(2))
 			.filter(Objects::nonNull)
 			.flatMap((braces) -> MATCHER.matcher(braces).results())
-			.forEach((found) -> asked.add(found.group(1)));
-		GROUPING.matcher(query).results().flatMap((found) -> Stream.of(found.group(1).split(", "))).forEach(asked::add);
-		LEGEND.matcher(query).results().map((found) -> found.group(1)).forEach(asked::add);
-		assertThat(there).containsAll(asked);
+			.forEach((found) -> used.add(found.group(1)));
+		GROUPING.matcher(query).results().flatMap((found) -> Stream.of(found.group(1).split(", "))).forEach(used::add);
+		LEGEND.matcher(query).results().map((found) -> found.group(1)).forEach(used::add);
+		assertThat(existing).containsAll(used);
 	}
 
 	@Test

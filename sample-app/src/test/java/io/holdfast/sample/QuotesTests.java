@@ -78,7 +78,7 @@ class QuotesTests extends TwoInstancesTestCase {
 	@Test
 	@DisplayName("S10: raising the limit lets waiting calls run")
 	void letsWaitingCallsGo() throws Exception {
-		CompletableFuture<QuotesResult> asked = CompletableFuture
+		CompletableFuture<QuotesResult> round = CompletableFuture
 			.supplyAsync(() -> first.post("/quotes?orders=200", QuotesResult.class));
 		await().atMost(Duration.ofSeconds(20)).until(() -> {
 			Limit now = limit(second, HttpMethod.GET, "");
@@ -86,7 +86,7 @@ class QuotesTests extends TwoInstancesTestCase {
 			return now.used() == CONFIGURED && now.free() == 0 && now.waiting() > 0;
 		});
 		limit(second, HttpMethod.PUT, "?limit=20");
-		QuotesResult quotes = asked.get(60, TimeUnit.SECONDS);
+		QuotesResult quotes = round.get(60, TimeUnit.SECONDS);
 		assertThat(quotes.limit()).isEqualTo(CONFIGURED);
 		assertThat(quotes.withSemaphore().highest()).isBetween(CONFIGURED + 1, 20);
 		assertThat(quotes.withSemaphore().calls().succeeded()).isEqualTo(200);

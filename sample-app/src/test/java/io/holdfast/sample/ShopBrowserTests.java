@@ -48,7 +48,7 @@ class ShopBrowserTests extends BrowserTestCase {
 		assertThat(left()).isZero();
 		page.until("the waits are in the chart",
 				() -> page.text("#lock-legend").matches("half within .*99 % within .*"));
-		page.until("its points have the colours of their lines", () -> page
+		page.until("the points have the colours of their lines", () -> page
 			.script("""
 					const chart = Chart.getChart('lock-chart');
 					return [0, 1].every((line) => {
@@ -74,11 +74,11 @@ class ShopBrowserTests extends BrowserTestCase {
 	void asksAndFreezes() {
 		page.type("#quotes [name=orders]", "20");
 		page.click("#quotes button");
-		page.until("the quotes are there", () -> page.text("#quotes .result").startsWith("The carrier saw"));
+		page.until("the quotes are shown", () -> page.text("#quotes .result").startsWith("The carrier saw"));
 		assertThat(page.text("#quotes .result")).contains(" at a time without permits, 3 with them.");
 		page.type("#freeze [name=seconds]", "2");
 		page.click("#freeze button");
-		page.until("it thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
+		page.until("the holder thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
 		assertThat(page.text("#freeze .result")).startsWith("12 others wrote").contains("its write was refused: ");
 	}
 
@@ -122,12 +122,12 @@ class ShopBrowserTests extends BrowserTestCase {
 	void fits(int width, boolean dark) {
 		page.resize(width, dark);
 		page.click("#freeze button");
-		page.until("it is at work", () -> page.text("#freeze .result").equals("At work…"));
+		page.until("the freeze is in progress", () -> page.text("#freeze .result").equals("At work…"));
 		assertThat(page.fitsTheWidth()).isTrue();
 		assertThat(page.violations()).isEmpty();
 		page.screenshot("shop-" + width + (dark ? "-dark" : "-light"), true);
 		first.context().getBean(LockService.class).admin().forceRelease(Ledger.LOCK);
-		page.until("it thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
+		page.until("the holder thaws", () -> page.text("#freeze .result").contains("When the holder woke up"));
 	}
 
 	@Test
