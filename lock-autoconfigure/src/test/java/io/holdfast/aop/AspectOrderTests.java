@@ -49,7 +49,7 @@ class AspectOrderTests {
 	}
 
 	@Test
-	@DisplayName("Advice behind the transactions does not move the lock, whatever its order")
+	@DisplayName("Advice of any order behind the transactions does not move the lock")
 	void behindTransactions() {
 		try (LockedContext context = LockedContext.of(AdviceOrderTests.TransactionsAndAspects.class,
 				AdviceOrderTests.Shop.class, EndProcessor.class)) {

@@ -209,7 +209,7 @@ class BeanMethodTests {
 
 	}
 
-	/** The application calls its methods, and the container calls one of them. */
+	/** Methods for the application, and a method that the container calls. */
 	static class Account {
 
 		@DistributedLock(name = "close")

@@ -22,8 +22,8 @@ import org.springframework.context.annotation.Scope;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Annotated callbacks: the container calls them past the proxy, when it creates or
- * destroys the bean.
+ * Annotated callbacks: the container calls them past the proxy, at the creation or
+ * destruction of the bean.
  */
 class ContainerCallbackTests {
 

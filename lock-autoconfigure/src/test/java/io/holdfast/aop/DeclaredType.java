@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Generated type with one annotated method, for tests of many similar declarations.
+ * Generated type with an annotated method, for tests of many similar declarations.
  */
 final class DeclaredType {
 
@@ -108,7 +108,7 @@ final class DeclaredType {
 	}
 
 	/**
-	 * Make a type that is refused for one attribute.
+	 * Make a type that is refused for an attribute.
 	 * @param annotation the annotation of its method
 	 * @param attribute the attribute
 	 * @param value its value

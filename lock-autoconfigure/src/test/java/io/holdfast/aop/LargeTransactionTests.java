@@ -39,7 +39,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Transactions with many calls for one lock, or with many locks.
+ * Transactions with many calls for the same lock, or with many locks.
  */
 class LargeTransactionTests {
 
@@ -122,7 +122,7 @@ class LargeTransactionTests {
 				this.shop.sell(1);
 				assertThat(this.locks.tryAcquire(request)).isEmpty();
 			});
-			// The inner transaction has released it.
+			// Released by the inner transaction.
 			assertThat(this.locks.tryAcquire("item:1")).isPresent().get().satisfies(LockLease::close);
 			assertThat(this.shop.sell().isHeld()).isTrue();
 			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
@@ -247,7 +247,7 @@ class LargeTransactionTests {
 
 	}
 
-	/** Counts how often Spring sorts it. */
+	/** Counts its sorts by Spring. */
 	private record ReactiveEvent(AtomicInteger looks)
 			implements
 				org.springframework.transaction.reactive.TransactionSynchronization,

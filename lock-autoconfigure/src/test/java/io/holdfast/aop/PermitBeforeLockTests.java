@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Methods with a semaphore and a lock: the permit is acquired first and released last,
- * whatever other advice there is.
+ * with any other advice.
  */
 class PermitBeforeLockTests {
 

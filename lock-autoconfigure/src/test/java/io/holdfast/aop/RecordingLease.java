@@ -11,7 +11,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.ReleaseResult;
 
 /**
- * Lease of a recording service: tests lose it and decide the result of its release.
+ * Lease of a recording service, whose loss and release result are set by tests.
  */
 class RecordingLease implements Lease {
 

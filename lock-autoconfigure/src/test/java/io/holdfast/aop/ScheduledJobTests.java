@@ -16,7 +16,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Scheduled methods that run in one instance and are skipped in the others.
+ * Scheduled methods that run in a single instance at a time.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ScheduledJobTests {

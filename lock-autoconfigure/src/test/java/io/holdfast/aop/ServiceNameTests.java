@@ -219,7 +219,7 @@ class ServiceNameTests {
 
 	}
 
-	/** Registers a bean after the creation of others. */
+	/** Registers a bean late in the start. */
 	static class Registering {
 
 		Registering(NamedLate first, ConfigurableListableBeanFactory beans) {

@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Calls of one transaction for the same lock in turn, on its thread or on others.
+ * Calls of a transaction for the same lock in turn, on any thread.
  */
 @WithRedis
 class SeveralCallsInTransactionTests {

@@ -104,7 +104,7 @@ public final class UncontendedCallMain {
 		for (int i = 0; i < TYPED; i++) {
 			Types.TOUCHED.clear();
 			stock.touch("A1", (type) -> acquiring.merge(type, 1, Integer::sum));
-			// Answers of one connection come in order: this answer follows the answer to
+			// Answers of a connection come in order: this answer follows the answer to
 			// RELEASE.
 			redis.hasKey("any");
 			Types.TOUCHED.forEach((type) -> releasing.merge(type, 1, Integer::sum));
@@ -142,7 +142,7 @@ public final class UncontendedCallMain {
 			.anyMatch(List.of(name, name.startsWith("Is") ? name.substring(2) : name)::contains);
 	}
 
-	/** Return the fields of a class of Holdfast, and none of other classes. */
+	/** Return the fields of a class of Holdfast; of a foreign class, none. */
 	private static Stream<FieldDescription> fields(TypeDefinition type) {
 		return type.getTypeName().startsWith("io.holdfast.") ? type.getDeclaredFields().stream().map((field) -> field)
 				: Stream.empty();

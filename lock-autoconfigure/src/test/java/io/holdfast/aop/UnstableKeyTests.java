@@ -122,7 +122,7 @@ class UnstableKeyTests {
 
 	@ParameterizedTest
 	@MethodSource("valuesWithText")
-	@DisplayName("A value with its own text is accepted as a key, whatever its content")
+	@DisplayName("A value with its own text and any content is accepted as a key")
 	void valuesWithTextAreKeys(Object value) {
 		this.calendars.lock(value);
 		String text = (value instanceof Collection<?> several) ? several.iterator().next().toString()

@@ -47,7 +47,7 @@ class BlockingBodiesTests {
 		.withPropertyValues("holdfast.backend=memory")
 		.withBean(Shop.class);
 
-	/** Start many calls, which end once all of them run. */
+	/** Start many calls, which end once all are running. */
 	private static List<CompletableFuture<?>> start(int calls, IntFunction<CompletableFuture<?>> call) {
 		return IntStream.range(0, calls).<CompletableFuture<?>>mapToObj(call).toList();
 	}

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tasks that wait for one of a limited number of threads.
+ * Tasks that share a limited number of threads.
  */
 class BoundedExecutorTests {
 

@@ -244,7 +244,7 @@ class GoneCallerTests {
 		assertThat(never.begun.getCount()).isEqualTo(1);
 	}
 
-	/** Work on its own thread, until the test ends it. */
+	/** Work on its own thread, ended by the test. */
 	static class Work {
 
 		final CountDownLatch begun = new CountDownLatch(1);

@@ -17,8 +17,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Main class of a child JVM with few carriers: thousands of virtual threads wait for one
- * lock. Arguments: host, port, key prefix, number of threads.
+ * Main class of a child JVM with few carriers: thousands of virtual threads wait for the
+ * same lock. Arguments: host, port, key prefix, number of threads.
  */
 final class VirtualThreadsMain {
 

@@ -77,7 +77,7 @@ class IntroductionTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("instances are listed by application, host and process from their start to their end")
+	@DisplayName("Instances are listed by application, host and process from their start to their end")
 	void areKnown() {
 		try (ConfigurableApplicationContext first = start("shop")) {
 			try (ConfigurableApplicationContext second = start("reports")) {

@@ -94,7 +94,7 @@ class StartFailureTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { TwoStrategies.class, TwoNamespaces.class, TwoObservers.class })
-	@DisplayName("Several beans of a type with one bean per application are named")
+	@DisplayName("Several beans of a type that allows a single bean are named")
 	void severalBeans(Class<?> application) {
 		assertThat(failToStart(application)).containsSubsequence("Description:", "There are several beans of type ",
 				": [first, second].", "Action:", "Mark one as @Primary.");

@@ -142,7 +142,7 @@ class FenceChaosTests {
 			this.end = end;
 		}
 
-		/** Pause for longer than the lease time, at every sixty-sixth place. */
+		/** Pause for longer than the lease time, at one place in 66. */
 		static void pause(String place) {
 			ThreadLocalRandom random = ThreadLocalRandom.current();
 			if (random.nextInt(1000) < 15) {

@@ -196,7 +196,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 	}
 
 	@Test
-	@DisplayName("Keys are shown as text, whatever they contain, and can be released")
+	@DisplayName("Keys with any characters are shown as text and can be released")
 	void showsKeysAsText() {
 		String key = "a/b 100%: <img src=x onerror=\"document.title='broken'\">";
 		acquire(second, key);

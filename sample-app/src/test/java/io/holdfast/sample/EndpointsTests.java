@@ -109,7 +109,7 @@ class EndpointsTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "a/b", "a//b", "/a", "t/", "s;p", "..", "a\\b", "100%", "a+b", "a&b=c", "ä %2F" })
-	@DisplayName("the lock that is named is released by force, and no other one")
+	@DisplayName("Only the lock of the given key is released by force")
 	void releasesLocks(String key) {
 		List<LockLease> others = Stream.of("t", "s", "a", "b").map((another) -> acquire(other, another)).toList();
 		acquire(own, key);
