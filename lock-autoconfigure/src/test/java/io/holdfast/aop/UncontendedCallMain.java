@@ -50,9 +50,9 @@ public final class UncontendedCallMain {
 	private static final int WARM_UP = 200;
 
 	/**
-	 * Enough for some answers that come before the requesting thread waits, also on a
-	 * busy machine, which saves a call. The loop ends with the first result within the
-	 * goal.
+	 * Enough calls for some early answers, also on a busy machine: an answer before the
+	 * requesting thread waits saves a call. The loop ends with the first result within
+	 * the goal.
 	 */
 	private static final int MEASURED = 1000;
 

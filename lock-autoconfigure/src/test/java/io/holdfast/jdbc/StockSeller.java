@@ -135,7 +135,7 @@ class StockSeller {
 
 		/**
 		 * Return at once, or after a pause.
-		 * @param place {@code lock} or {@code transaction}around the moment
+		 * @param place the scope of the pause, {@code lock} or {@code transaction}
 		 */
 		void at(String place);
 

@@ -48,7 +48,9 @@ import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
 
 /**
- * A coroutine that waits on Dispatchers.Unconfined, as in Spring's handlers, continues within the waking code: on the waker's thread, inside of its scopes. Still the coroutine is not under the waker's lock.
+ * A coroutine that waits on Dispatchers.Unconfined, as in Spring's handlers, continues within the
+ * waking code: on the waker's thread, inside of its scopes. Still the coroutine is not under the
+ * waker's lock.
  */
 @WithRedis
 internal class ForeignCoroutineTests(redis: TestRedis) {
