@@ -7,7 +7,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What a store in a Redis cluster tells of the fleet.
+ * Fleet store in a Redis cluster.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)

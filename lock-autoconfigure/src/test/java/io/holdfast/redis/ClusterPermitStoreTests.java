@@ -36,7 +36,8 @@ class ClusterPermitStoreTests extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("a waiter whose instance is gone costs its claim, as it cannot be seen that it is gone")
+	@DisplayName("A waiter of an instance that has left keeps its turn until its claim ends, since a cluster shows no"
+			+ " subscribers")
 	void waitsForClaimOfInstanceThatIsGone() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", LIMIT))));

@@ -46,8 +46,8 @@ import static org.awaitility.Awaitility.await;
 import static org.mockito.Mockito.mock;
 
 /**
- * The commands that scripts call for one turn. Each takes Redis time, while all else
- * waits: where a number here grows, locks become slower.
+ * Commands of the scripts for one turn. Each command takes Redis time while all other
+ * clients wait: where a number here grows, locks become slower.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
@@ -55,12 +55,12 @@ class CommandsInScriptsTests {
 
 	private static final Resource LOCK = lock("key");
 
-	/** The lock, asked for to read. */
+	/** The lock, for readers. */
 	private static final Resource READ = lock("key");
 
 	private static final Resource SEMAPHORE = new Resource(Kind.SEMAPHORE, "key");
 
-	/** What the driver and the test send. */
+	/** Commands of the driver and of the test. */
 	private static final Set<String> NOT_IN_SCRIPTS = Set.of("evalsha", "eval", "info", "config", "client", "hello",
 			"ping");
 
@@ -101,14 +101,15 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
-	@DisplayName("a lock that is free: five to acquire and three to release")
+	@DisplayName("A free lock: five to acquire and three to release")
 	void freeLock() {
 		assertThat(acquired(LOCK, 1)).isEqualTo("get 1, set 2, time 1, zcard 1");
 		assertThat(released(LOCK, 1)).isEqualTo("del 1, get 1, zcard 1");
 	}
 
 	@Test
-	@DisplayName("a lock that is free, to read: seven to acquire and five to release; the same to acquire beside another reader")
+	@DisplayName("A free lock for a reader: seven to acquire and five to release; as many to acquire beside another"
+			+ " reader")
 	void freeLockToRead() {
 		assertThat(acquired(READ, 1)).isEqualTo("get 1, pexpireat 1, set 1, time 1, zadd 1, zcard 1, zrange 1");
 		assertThat(released(READ, 1)).isEqualTo("get 1, time 1, zcard 1, zrem 1, zscore 1");
@@ -117,7 +118,7 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
-	@DisplayName("a lock that readers hold, asked for exclusively: eight, with their number")
+	@DisplayName("An exclusive request for a lock with readers: eight, with the number of readers")
 	void lockBehindReaders() {
 		acquire(READ, Commands.forReader(command(READ, 1, 1).token(), 60_000, 5_000));
 		assertThat(fewest(() -> {
@@ -130,13 +131,14 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
-	@DisplayName("a lock that is passed on inside an instance: five")
+	@DisplayName("A hand-over of a lock inside an instance: five")
 	void lockPassedOn() {
 		assertThat(turn(LOCK, queue(LOCK, 1, 1, 1), Granted.class)).isEqualTo("get 1, set 2, time 1, zrange 1");
 	}
 
 	@Test
-	@DisplayName("a lock in strict order that goes to another instance: nine, and eight without a next of its own")
+	@DisplayName("A hand-over of a lock in strict order to another instance: nine, and eight without a next of the"
+			+ " releasing instance")
 	void lockInStrictOrder() {
 		Deque<AcquireCommand> order = queue(LOCK, 1, 4, 4);
 		assertThat(turn(LOCK, order, Busy.class))
@@ -150,14 +152,15 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
-	@DisplayName("a lock in strict order between two instances: nine")
+	@DisplayName("A lock in strict order between two instances: nine")
 	void lockBetweenTwo() {
 		assertThat(turn(LOCK, queue(LOCK, 1, 2, 2), Busy.class))
 			.isEqualTo("get 1, publish 1, pubsub 1, set 2, time 1, zadd 1, zrange 1, zrem 1");
 	}
 
 	@Test
-	@DisplayName("a permit that is free, also the last one: nine to acquire and seven to release; seven to acquire beside a longer lease")
+	@DisplayName("A free permit, also the last: nine to acquire and seven to release; seven to acquire beside a longer"
+			+ " lease")
 	void freePermit() {
 		for (int limit : List.of(10, 1)) {
 			assertThat(acquired(SEMAPHORE, limit))
@@ -169,21 +172,24 @@ class CommandsInScriptsTests {
 	}
 
 	@Test
-	@DisplayName("a permit in strict order inside an instance: fifteen")
+	@DisplayName("A hand-over of a permit in strict order inside an instance: fifteen")
 	void permitInStrictOrder() {
 		assertThat(turn(SEMAPHORE, queue(SEMAPHORE, 3, 1, 8), Busy.class))
 			.isEqualTo("get 1, hdel 1, hmget 1, hset 1, time 1, zadd 2, zcard 2, zrange 3, zrem 2, zscore 1");
 	}
 
 	@Test
-	@DisplayName("a permit in strict order that goes to another instance: seventeen")
+	@DisplayName("A hand-over of a permit in strict order to another instance: seventeen")
 	void permitForAnother() {
 		assertThat(turn(SEMAPHORE, queue(SEMAPHORE, 3, 4, 8), Busy.class))
 			.isEqualTo("get 1, hdel 1, hmget 1, hset 1, publish 1, "
 					+ "pubsub 1, time 1, zadd 2, zcard 2, zrange 3, zrem 2, zscore 1");
 	}
 
-	/** Have tokens of several instances ask; the first ones are granted it, in order. */
+	/**
+	 * Request the resource for tokens of several instances; the first tokens are granted,
+	 * the following tokens are queued in order.
+	 */
 	private Deque<AcquireCommand> queue(Resource resource, int limit, int instances, int count) {
 		Deque<AcquireCommand> order = new ArrayDeque<>();
 		for (int i = 0; i < count; i++) {
@@ -211,7 +217,7 @@ class CommandsInScriptsTests {
 		});
 	}
 
-	/** Have the first one release, and bring in the next one of its instance. */
+	/** Release the first hold of the order, with a next of its instance. */
 	private String turn(Resource resource, Deque<AcquireCommand> order, Class<? extends AcquireReply> reply) {
 		return fewest(() -> {
 			AcquireCommand held = order.remove();
@@ -222,8 +228,8 @@ class CommandsInScriptsTests {
 	}
 
 	/**
-	 * Try again some times: now and then a turn has to look at the expiry of the queue,
-	 * or comes less than 64 microseconds after the one before; or a store looks after its
+	 * Return the fewest commands of some attempts: at times a turn also checks the expiry
+	 * of the queue, follows the last turn within 64 microseconds, or meets a check of the
 	 * subscription.
 	 */
 	private static String fewest(Supplier<String> calls) {

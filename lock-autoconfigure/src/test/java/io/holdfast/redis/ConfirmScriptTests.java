@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
-/** The script that checks grants, and the connection for it. */
+/** The script that checks grants, and its connection. */
 @WithRedis
 class ConfirmScriptTests {
 
@@ -87,7 +87,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("Each grant is told to stand or not, by who is there and until when")
+	@DisplayName("A grant stands while its token holds the key")
 	void stands() {
 		this.observer.opsForValue().set("lock", "ab:1", LIFE);
 		permits("permits", "ab:1:3", 40_000);
@@ -99,7 +99,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("Something is written if one stands, once, which changes nothing")
+	@DisplayName("The script writes once if at least one grant stands, and changes no data")
 	void writes() {
 		this.observer.opsForValue().set("a", "ab:1", LIFE);
 		this.observer.opsForValue().set("b", "ab:2", LIFE);
@@ -117,7 +117,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("What another client has left without an end is not deleted by that")
+	@DisplayName("A key without expiry stays when the script writes")
 	void withoutEnd() {
 		this.observer.opsForValue().set("a", "ab:1");
 		assertThat(confirm("a ab:1")).containsExactly(true);
@@ -125,7 +125,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("What may not be looked at is an error, not a grant that is gone")
+	@DisplayName("A missing right is an error, not a lost grant")
 	void rights() {
 		this.observer.opsForValue().set("a", "ab:1", LIFE);
 		this.observer.execute((RedisCallback<Object>) (connection) -> connection.execute("ACL", "SETUSER".getBytes(),
@@ -135,7 +135,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("It is not opened again when it breaks")
+	@DisplayName("The connection is not opened again after a break")
 	void breaks() {
 		assertThat(this.connection.isOpen()).isTrue();
 		this.server.restart();
@@ -144,7 +144,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("It is the master's that Sentinel names")
+	@DisplayName("With Sentinel the connection leads to the master")
 	void sentinel() {
 		RedisServer sentinel = this.redis.startServer("--sentinel");
 		new StringRedisTemplate(this.redis.connectionFactory(sentinel.host(), sentinel.port()))
@@ -167,7 +167,7 @@ class ConfirmScriptTests {
 	}
 
 	@Test
-	@DisplayName("Where Lettuce is given servers without being told which one is the master, that is said")
+	@DisplayName("A static master/replica configuration is refused by name")
 	void staticReplicas() {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(
 				new RedisStaticMasterReplicaConfiguration(this.server.host(), this.server.port()),

@@ -32,8 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Each of the documented rights is missed by name at the start, before anybody wants a
- * lock.
+ * Each documented right that is missing is named at the start, before the first request.
  */
 @WithRedis
 class DocumentedRightsTests {
@@ -101,7 +100,9 @@ class DocumentedRightsTests {
 			.join()
 			.stream()
 			.map(StoreDiagnostic::text)
-			// Named there, and only for this; and what those need who watch.
+			// COMMAND INFO serves this check only, and the rights for watching have
+			// findings
+			// of their own.
 			.filter((text) -> !text.contains("command info") && !text.contains("needed to watch the fleet"))
 			.collect(Collectors.joining("\n"));
 	}
@@ -110,7 +111,7 @@ class DocumentedRightsTests {
 		return DocumentedRights.ofLeases().without(UNSUBSCRIBE).rights();
 	}
 
-	@ParameterizedTest(name = "F35 without {0}: told at the start, and by its name")
+	@ParameterizedTest(name = "F35 Without {0}: named at the start")
 	@MethodSource("rights")
 	void missing(String right) {
 		allow(DocumentedRights.ofLeases().without(right));
@@ -129,7 +130,7 @@ class DocumentedRightsTests {
 	}
 
 	@Test
-	@DisplayName("the line to copy has each of them, and what replicas and grace need")
+	@DisplayName("The line to copy has each right, also those for replicas and the grace")
 	void inOneLine() {
 		assertThat(DocumentedRights.inOneLine().rights()).containsAll(DocumentedRights.ofLeases().rights())
 			.containsAll(DocumentedRights.ofWatching().rights())
@@ -137,7 +138,7 @@ class DocumentedRightsTests {
 	}
 
 	@Test
-	@DisplayName("the line to copy is accepted as it stands, also where new users may use all channels, as by default before 7.0")
+	@DisplayName("Redis accepts the line to copy, also where new users may use all channels, the default before 7.0")
 	void lineToCopy(TestRedis redis) {
 		RedisServer old = redis.startServer("--acl-pubsub-default", "allchannels");
 		StringRedisTemplate administrator = new StringRedisTemplate(redis.connectionFactory(old.host(), old.port()));
@@ -148,7 +149,7 @@ class DocumentedRightsTests {
 	}
 
 	@Test
-	@DisplayName("F35 with all of them, and without the one that only ends a subscription, there is nothing to tell")
+	@DisplayName("F35 With all rights, also without UNSUBSCRIBE, there are no findings")
 	void nothingMissing() {
 		for (DocumentedRights rights : List.of(DocumentedRights.ofLeases(),
 				DocumentedRights.ofLeases().without(UNSUBSCRIBE))) {

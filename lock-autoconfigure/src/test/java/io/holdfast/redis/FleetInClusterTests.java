@@ -40,7 +40,7 @@ class FleetInClusterTests {
 	}
 
 	@Test
-	@DisplayName("locks on all nodes are found once")
+	@DisplayName("Locks on all nodes are found once")
 	void findsAll() {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(this.cluster.configuration(),
 				TestRedis.clientConfiguration());
@@ -52,7 +52,7 @@ class FleetInClusterTests {
 
 	private void findsAll(RedisConnectionFactory factory) {
 		findsAll(factory, "lock:");
-		// All of them on one node.
+		// All on the same node.
 		findsAll(factory, "{app}:lock:");
 	}
 

@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What version 1 of the protocol leaves in Redis: busy for as long as it lasts, and never
- * a reader.
+ * Leftovers of version 1 of the protocol in Redis: busy until they end, and never a
+ * reader.
  */
 @WithRedis
 class LeftoversOfVersion1Tests extends StoreContract {
@@ -73,7 +73,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 		Standing standing = get(this.a.store.inspect(LOCK, 10, 0));
 		assertThat(standing).extracting(Standing::readerCount, Standing::isForeign).containsExactly(0, true);
 		assertThat(standing.holders()).extracting(TokenState::token).containsExactly(standing.owner());
-		// Also of a reader that is asked about by its old token.
+		// Also a renewal by the old token of a reader.
 		assertThat(get(this.a.store.renew(List.of(new Renewal(LOCK, GONE + ":7", 1, LEASE))))).containsExactly(false);
 		await().atMost(Duration.ofSeconds(10)).until(() -> !this.redis.hasKey(this.keys.lock()));
 		granted(this.a.acquire("1"));
@@ -83,7 +83,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "1", "1000000000" })
-	@DisplayName("the set of its readers, or of its writer, is busy until its key ends")
+	@DisplayName("A set of readers, or of a writer, of version 1 is busy until its key ends")
 	void setOfHolders(String permits) {
 		this.redis.opsForZSet().add(this.keys.lock(), GONE + ":7:" + permits, System.currentTimeMillis() + SHORT / 2.0);
 		this.redis.expire(this.keys.lock(), Duration.ofMillis(SHORT));
@@ -91,14 +91,14 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a key that is kept for one of its readers is busy until it ends")
+	@DisplayName("A key that version 1 keeps for a reader is busy until it ends")
 	void reservation() {
 		this.redis.opsForValue().set(this.keys.lock(), GONE + ":7:r", Duration.ofMillis(SHORT));
 		assertBusy();
 	}
 
 	@Test
-	@DisplayName("a marker of its readers in the queue holds nothing: it is granted nothing, and no hindrance")
+	@DisplayName("A marker of version 1 in the queue gets no grant and delays no grant")
 	void marker() {
 		addMarkers();
 		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::readerCount).containsExactly(null, 0);
@@ -114,7 +114,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("a marker beside its readers goes with them")
+	@DisplayName("A marker of version 1 ends with the readers beside it")
 	void markerBesideReaders() {
 		addMarkers();
 		setOfHolders("1");
@@ -128,7 +128,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "s", "p" })
-	@DisplayName("one of its waiters is busy for its claim at most, if it polled")
+	@DisplayName("A polling waiter of version 1 keeps the lock busy for its claim at most")
 	void waiter(String mode) {
 		this.redis.opsForZSet().add(this.keys.queue(), GONE + ":7:" + SHORT + ":" + mode, 1);
 		if (mode.equals("s")) {
@@ -143,7 +143,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("its queue and state of readers and writers are not looked at")
+	@DisplayName("Queue and state of readers and writers of version 1 are ignored")
 	void queueAndState() {
 		String beside = "{" + this.keys.lock() + "}:";
 		this.redis.opsForZSet().add(beside + "rw-queue", GONE + ":7:1:5000:1000000000:s", 1);
@@ -155,7 +155,7 @@ class LeftoversOfVersion1Tests extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("fences of both modes grow over its last one, with and without a second number")
+	@DisplayName("Fences of both modes grow beyond the last fence of version 1, with and without its second number")
 	void fences() {
 		long ahead = 4_999_999_999_999_968L;
 		for (String suffix : List.of("", " 1024")) {

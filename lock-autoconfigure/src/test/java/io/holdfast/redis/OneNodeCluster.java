@@ -12,8 +12,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * A Redis cluster: one node with all slots is enough to show that no script reaches over
- * two of them. Thread-safe.
+ * A Redis cluster of one node with all slots, enough to show that no script uses keys of
+ * two slots. Thread-safe.
  */
 public final class OneNodeCluster {
 
@@ -26,8 +26,8 @@ public final class OneNodeCluster {
 	private int tests;
 
 	/**
-	 * Start a cluster; its connections and its node end with the test, or class, that it
-	 * is for. Takes some seconds.
+	 * Start a cluster; its connections and its node end with the test or class. Takes
+	 * some seconds.
 	 * @param redis of the test or class
 	 */
 	public OneNodeCluster(TestRedis redis) {
@@ -49,8 +49,8 @@ public final class OneNodeCluster {
 	}
 
 	/**
-	 * The stores of one further test.
-	 * @return what opens them
+	 * Create the stores of a further test.
+	 * @return the stores
 	 */
 	public synchronized TestStores stores() {
 		if (this.template == null) {

@@ -49,7 +49,7 @@ abstract class OwnServerTestCase extends RedisTestCase {
 		return factory;
 	}
 
-	/** Set a user's rights: its name, and what {@code ACL SETUSER} takes. */
+	/** Set a user's rights: its name, and the rules of {@code ACL SETUSER}. */
 	final void setUser(String... words) {
 		byte[][] rule = RedisKeys.bytes(StringUtils.concatenateStringArrays(new String[] { "SETUSER" }, words));
 		template().execute((RedisCallback<@Nullable Object>) (connection) -> connection.execute("ACL", rule));

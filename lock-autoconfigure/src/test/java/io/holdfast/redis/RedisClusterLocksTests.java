@@ -33,8 +33,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Several keys at once and least holds in a cluster: the keys of one request need not
- * share a slot.
+ * Requests for several keys and least holds in a cluster: the keys of one request need
+ * not share a slot.
  */
 @Slow
 class RedisClusterLocksTests extends RedisTestCase {
@@ -51,7 +51,7 @@ class RedisClusterLocksTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("S9 keys of many slots are locked, renewed and released at once")
+	@DisplayName("S9 Keys of many slots are locked, renewed and released at once")
 	void severalKeys() {
 		LockService locks = locks();
 		LockService others = locks();
@@ -78,7 +78,7 @@ class RedisClusterLocksTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Others are kept out for the least time")
+	@DisplayName("After a release, other services get no lock until the least hold has passed")
 	void minHold() {
 		LockService locks = locks();
 		LockService others = locks();
@@ -96,7 +96,7 @@ class RedisClusterLocksTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a slot without a node in the driver's view is found soon, also right after a look at the cluster")
+	@DisplayName("A slot without a node in the driver's view is found soon, also right after a refresh of the view")
 	void slotWithoutNode() {
 		RedisLeaseStore store = store();
 		LockService locks = locks(store);
@@ -104,13 +104,16 @@ class RedisClusterLocksTests extends RedisTestCase {
 		Partitions view = ((RedisClusterClient) ((LettuceConnectionFactory) connections).getRequiredNativeClient())
 			.getPartitions();
 		for (String key : List.of("first", "second")) {
-			// By the first one Lettuce looks, and then not again for 5 seconds.
+			// Lettuce refreshes its view at this request, and then not for 5 seconds.
 			forget(view, SlotHash.getSlot("lock:" + key));
 			assertThat(locks.acquire(key).release()).isEqualTo(ReleaseResult.RELEASED);
 		}
 	}
 
-	/** As where a master has gone, and its replica is not yet the one. */
+	/**
+	 * Remove the slot's node from the view, as while a replica has not yet replaced its
+	 * master.
+	 */
 	private static void forget(Partitions view, int slot) {
 		RedisClusterNode node = view.getPartitionBySlot(slot);
 		node.setSlots(node.getSlots().stream().filter((other) -> other != slot).toList());

@@ -64,13 +64,13 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("keys of any slot are locked, renewed together and handed over, with Lettuce")
+	@DisplayName("Keys of any slot are locked, renewed together and handed over, with Lettuce")
 	void worksWithLettuce() {
 		worksWith(this.cluster.connectionFactory());
 	}
 
 	@Test
-	@DisplayName("keys of any slot are locked, renewed together and handed over, with Jedis")
+	@DisplayName("Keys of any slot are locked, renewed together and handed over, with Jedis")
 	void worksWithJedis() {
 		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
 		factory.afterPropertiesSet();
@@ -80,7 +80,7 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a command that was given up before it is written does nothing, although Lettuce writes it to the node")
+	@DisplayName("A command that is given up before its write has no effect, although Lettuce writes it to the node")
 	void givenUpBeforeItIsWritten() {
 		RedisLeaseStore store = new RedisLeaseStore(this.cluster.connectionFactory(), TestOptions.defaults());
 		this.redis.closeAtEnd(store::close);
@@ -88,7 +88,8 @@ class RedisClusterTests extends RedisTestCase {
 		Thread test = Thread.currentThread();
 		for (AtomicInteger rounds = new AtomicInteger(); rounds.get() < 20;) {
 			// The answer comes on the event loop of the node, which cannot write until
-			// the other command was given up. One that is there already blocks no loop.
+			// the second command is given up. An answer that is already there blocks no
+			// loop.
 			CompletableFuture<?> busy = store.inspect(lock("key"), 0, 0).thenRun(() -> {
 				if (Thread.currentThread() != test) {
 					rounds.incrementAndGet();

@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThatException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What is found in a Redis that may harm leases.
+ * Findings about a Redis server that may harm leases.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class RedisDiagnosticsTests extends RedisTestCase {
@@ -48,7 +48,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 			"zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore", "hget", "hmget",
 			"hset", "hdel", "time", "publish", "pubsub");
 
-	/** The same of those who watch. */
+	/** Further commands for watching the fleet. */
 	private static final List<String> WATCH = List.of("scan", "hgetall", "rpush", "llen", "lrange");
 
 	private static final String[] NARROW = Stream.concat(
@@ -118,7 +118,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Keys with one hash tag have no others beside them that would need rights")
+	@DisplayName("Keys with one hash tag need no rights to companions without that tag")
 	void oneTag() {
 		RedisServer server = this.redis.startServer();
 		setUser(server, with("resetkeys", "~{shop}:*", "resetchannels", "&{shop}:*"));
@@ -128,7 +128,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("There is nothing to find where all is well, and nothing is left in Redis")
+	@DisplayName("A healthy Redis has no findings, and the check leaves no keys")
 	void nothing() {
 		RedisServer server = this.redis.startServer("--maxmemory", "100mb");
 		assertThat(examine(server)).isEmpty();
@@ -137,7 +137,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "allkeys-lru", "volatile-ttl" })
-	@DisplayName("F33 a policy that evicts locks is found, but only if memory is bounded")
+	@DisplayName("F33 An eviction policy that may evict locks is found, but only if memory is bounded")
 	void eviction(String policy) {
 		RedisServer server = this.redis.startServer("--maxmemory-policy", policy);
 		assertThat(examine(server)).isEmpty();
@@ -193,7 +193,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Replicas that grants are to wait for and that are not there are found, as is the right to wait for them")
+	@DisplayName("Missing replicas for grants are found, and so is a missing right to wait for replicas")
 	void replicasForGrants() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory factory = this.redis.connectionFactory(server.host(), server.port());
@@ -250,7 +250,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 each command that the user lacks is named")
+	@DisplayName("F35 Each command that the user lacks is named")
 	void commands() {
 		RedisServer server = this.redis.startServer();
 		assertThat(examineAs(server, NARROW)).isEmpty();
@@ -271,7 +271,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 keys and channels that the user may not use are named")
+	@DisplayName("F35 Keys and channels that the user may not use are named")
 	void keysAndChannels() {
 		RedisServer server = this.redis.startServer();
 		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~holdfast:fleet*")))
@@ -282,10 +282,10 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 each right that only those need who watch is named, and that nothing else does")
+	@DisplayName("F35 Each right that only watching needs is named as such")
 	void watching() {
 		RedisServer server = this.redis.startServer();
-		// Before Redis 7.0 a script cannot ask for what it may not try.
+		// Before Redis 7.0 a script cannot check a right without trying the command.
 		boolean asks = Boolean.TRUE.equals(observer(server)
 			.execute(RedisScript.of("return redis.acl_check_cmd ~= nil", Boolean.class), List.of()));
 		for (String command : WATCH.stream().filter((each) -> asks || !each.equals("rpush")).toList()) {
@@ -303,7 +303,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 what only a fail-over grace needs is looked for where there is to be one")
+	@DisplayName("F35 The rights of the fail-over grace are checked only where the grace is on")
 	void failOverGrace() {
 		RedisServer server = this.redis.startServer();
 		RedisStoreOptions options = TestOptions.defaults();
@@ -322,7 +322,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "pexpireat", "time", "hgetall" })
-	@DisplayName("A command that the server does not have is named, in whatever words it says so")
+	@DisplayName("A command that is unknown to the server is named, for each wording of the error")
 	void unknownCommand(String command) {
 		RedisServer server = this.redis.startServer("--rename-command", command, "not-" + command);
 		assertThat(examine(server)).singleElement()
@@ -330,7 +330,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("What may not be asked for is said to be unknown")
+	@DisplayName("A property that the user may not read is reported as unknown")
 	void unknown() {
 		RedisServer server = this.redis.startServer();
 		assertThat(examineAs(server, with("-info"))).singleElement().satisfies((finding) -> {
@@ -340,7 +340,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A Redis that is not there is a failure that passes")
+	@DisplayName("A Redis that is down is a temporary failure")
 	void unreachable() {
 		RedisServer server = this.redis.startServer();
 		RedisLeaseStore store = store(this.redis.connectionFactory(server.host(), server.port()));

@@ -45,8 +45,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The grace of the scripts. Here one server of Redis plays both of a fail-over: it gets
- * back what was there before, and the memory of another one.
+ * The grace of the scripts. Here one Redis server plays both servers of a fail-over: it
+ * gets back its earlier data, and the memory of another server.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
@@ -137,18 +137,18 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("a server that nothing is remembered of is another one, and is remembered then")
+	@DisplayName("A server without a record counts as new, and is recorded")
 	void remembersTheServer() {
 		this.template.delete(this.serverKey);
 		busy(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE)));
 		String remembered = Objects.requireNonNull(this.template.opsForValue().get(this.serverKey));
 		assertThat(remembered).matches(replicationId() + " \\d{16}");
 		busy(this.b.acquire(lock(KEY), Commands.forLock(this.b.token("1"), GRACE, GRACE)));
-		assertThat(this.template.opsForValue().get(this.serverKey)).as("since when").isEqualTo(remembered);
+		assertThat(this.template.opsForValue().get(this.serverKey)).as("start of the grace").isEqualTo(remembered);
 	}
 
 	@Test
-	@DisplayName("a lease that could outlast the grace is refused before anything is written")
+	@DisplayName("A lease that could outlast the grace is refused before anything is written")
 	void refusesLongLeases() {
 		AcquireCommand tooLong = Commands.forLock(this.a.token("1"), GRACE + 1, GRACE);
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.acquire(lock(KEY), tooLong))
@@ -158,7 +158,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("a release does not bring in who asks for a lease that could outlast the grace")
+	@DisplayName("A release does not bring in a next with a lease that could outlast the grace")
 	void bringsInNoNextForLong() {
 		for (Kind kind : Kind.values()) {
 			Resource resource = new Resource(kind, KEY);
@@ -176,9 +176,9 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
-	@DisplayName("it is logged once that nothing is granted, and for how long")
+	@DisplayName("The grace and its length are logged once")
 	void tells(CapturedOutput output) {
-		// Longer than in the other tests, which may log it at the same time.
+		// Longer than in the other tests, which may log the grace at the same time.
 		LeaseStore store = newStore(false, 9_500);
 		failOver(() -> {
 		});
@@ -190,7 +190,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("nothing is held again where another program keeps a sorted set")
+	@DisplayName("A lease is not restored where another program keeps a sorted set")
 	void leavesOthersSortedSetAlone() {
 		failOver(() -> {
 		});
@@ -202,7 +202,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("as many permits are held again as their holder says, whatever is left of what was known of it")
+	@DisplayName("A renewal restores as many permits as its holder names, whatever the state says")
 	void holdsWhatTheHolderSays() {
 		failOver(() -> {
 		});
@@ -215,7 +215,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("what is held again ends by itself: a reader with its lease, permits not before a wait for others")
+	@DisplayName("Restored keys expire by themselves: a reader's with its lease, permits not before the last wait")
 	void endsByItself() {
 		failOver(() -> {
 		});
@@ -232,7 +232,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("there is none in a cluster, which is told at the start")
+	@DisplayName("A grace in a cluster is refused at the start")
 	void isNotForClusters() {
 		LettuceConnectionFactory cluster = new LettuceConnectionFactory(
 				new RedisClusterConfiguration(List.of("127.0.0.1:1")));
@@ -241,7 +241,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("a lease that could outlast the grace is refused to who asks for it, and does not prevent a release")
+	@DisplayName("A next with a lease that could outlast the grace is refused, and the release succeeds")
 	void releasesBeforeWhoAsksForTooMuch() {
 		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE)));
 		ReleaseReply reply = get(this.a.store.release(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE),
@@ -251,7 +251,7 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 	}
 
 	@Test
-	@DisplayName("a clock that was set back lets it begin anew, and not last until that time has come again")
+	@DisplayName("A clock that is set back restarts the grace instead of extending it")
 	void endsThoughTheClockWasSetBack() {
 		this.template.opsForValue().set(this.serverKey, replicationId() + " 9000000000000000");
 		assertThat(busy(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), GRACE, GRACE))).ownerTtlMillis())

@@ -81,7 +81,8 @@ class RedisFaultTests extends OwnServerTestCase {
 	};
 
 	@Test
-	@DisplayName("F10 Redis is down at the start: nothing blocks, commands fail at once, and all works when it is up")
+	@DisplayName("F10 Redis is down at the start: nothing blocks, commands fail at once, and all works when Redis is"
+			+ " up")
 	void startsWithoutRedis() {
 		this.server.kill();
 		RedisLeaseStore store = store(factory(this.server.port()));
@@ -117,7 +118,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F15 the script cache is lost again and again")
+	@DisplayName("F15 All commands work while the script cache is lost again and again")
 	void scriptsAreLoadedAgain() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		StringRedisTemplate template = template();
@@ -134,7 +135,7 @@ class RedisFaultTests extends OwnServerTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("F15 what RETAIN found is not certain if Redis did not know the script: its RELEASE may have run first")
+	@DisplayName("F15 The result of RETAIN is uncertain after an unknown script, since its RELEASE may have run first")
 	void retainedLate(Kind kind) {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		for (long millis : List.of(0L, LEASE)) {
@@ -146,14 +147,15 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("commands that the driver's event loop sends do not overtake those that another thread has sent before")
+	@DisplayName("Commands of the driver's event loop do not overtake earlier commands of other threads")
 	void orderOnEventLoop() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		AcquireCommand held = Commands.forLock(INSTANCE + ":1", LEASE, CLAIM);
 		AcquireCommand next = Commands.forLock(INSTANCE + ":2", LEASE, CLAIM);
 		for (int i = 0; i < 50; i++) {
 			assertThat(get(store.acquire(lock("key"), held, true))).isInstanceOf(Granted.class);
-			// The answer comes on the event loop, which is busy until both are sent.
+			// The answer comes on the event loop, which is busy until both commands are
+			// sent.
 			CompletableFuture<ReleaseReply> last = store.inspect(lock("key"), 0, 0).thenCompose((state) -> {
 				CompletableFuture
 					.runAsync(() -> store.release(lock("key"), held, next), RedisFaultTests::onAnotherThread)
@@ -170,7 +172,8 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F9 Redis is silent, and the application bounds the driver's queue: what is too much fails at once, and later ones are sent")
+	@DisplayName("F9 Redis is silent and the driver's queue is full: further commands fail at once, later ones are"
+			+ " sent")
 	void boundedQueue() {
 		LettuceClientConfiguration client = LettuceClientConfiguration.builder()
 			.clientResources(TestRedis.clientConfiguration().getClientResources().orElseThrow())
@@ -191,7 +194,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 a reply is lost and the driver repeats the command: one hold, one fence")
+	@DisplayName("F5 The driver repeats a command after a lost reply: one hold, one fence")
 	void survivesRepeatedCommand() {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
@@ -206,7 +209,8 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 with connections to a master and its replicas, whose ends the driver does not tell, a command may run late")
+	@DisplayName("F5 With connections to a master and its replicas, a command may run late, since the driver hides"
+			+ " their ends")
 	void severalConnections() {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(new LettuceConnectionFactory(
@@ -220,7 +224,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F19 a subscription that is killed is opened again, and says so")
+	@DisplayName("F19 A killed subscription is opened again, and announces itself")
 	void subscribesAgain() {
 		RedisLeaseStore store = listening();
 		int before = this.listenings.get();
@@ -239,7 +243,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("a subscription on a replica, which a fail-over leaves behind, does not count")
+	@DisplayName("A subscription at a replica, left behind by a fail-over, does not count")
 	void noticesMisplacedSubscription() {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
@@ -257,7 +261,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("a subscription that only seems to stand is noticed and opened again")
+	@DisplayName("A subscription on a dead connection is noticed and opened again")
 	void noticesHalfOpenSubscription() {
 		FaultProxy proxy = proxy();
 		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
@@ -277,7 +281,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("a command in flight fails when the store is stopped, and the next one connects again")
+	@DisplayName("A stop of the store fails the command in flight, and the next command connects again")
 	void failsCommandOfClosedConnection() {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
@@ -295,7 +299,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("the connections of the application may be stopped, not shared or in a pool: the store has its own")
+	@DisplayName("The store has its own connections: those of the application may be stopped, pooled or not shared")
 	void connectionsOfItsOwn() {
 		LettuceConnectionFactory factory = factory(this.server.port());
 		factory.setShareNativeConnection(false);
@@ -310,7 +314,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("a transaction of the calling thread does not swallow commands")
+	@DisplayName("A transaction of the calling thread does not swallow commands")
 	void ignoresTransactionOfThread() {
 		LettuceConnectionFactory factory = factory(this.server.port());
 		StringRedisTemplate template = new StringRedisTemplate(factory);
@@ -330,7 +334,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 without the right to publish, a release still passes the key on")
+	@DisplayName("F35 Without the right to publish, a release still passes the key on")
 	void releasesWithoutRightToPublish() {
 		setUser("app", "on", ">secret", "~*", "resetchannels", "+@all");
 		RedisLeaseStore store = store(login());
@@ -347,7 +351,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 a missing right to a command is told, naming it")
+	@DisplayName("F35 The failure for a missing right names the command")
 	void tellsMissingRight() {
 		setUser("default", "-zcard");
 		RedisLeaseStore store = store(factory(this.server.port()));
@@ -357,7 +361,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
+	@DisplayName("F35 Without the right to read a lease its renewal fails, and the lease does not count as lost")
 	void doesNotTakeMissingRightForLoss() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
@@ -370,7 +374,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full: acquire tells so, renew and release still work")
+	@DisplayName("F32 Memory is full: acquire fails with that reason, renew and release still work")
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
@@ -389,10 +393,10 @@ class RedisFaultTests extends OwnServerTestCase {
 			.withMessageContaining("out of memory")
 			.matches(StoreCommandException::isTemporary);
 		assertThat(get(store.acquire(lock("second"), Commands.forLock(OTHER + ":5", LEASE, CLAIM), false)))
-			.as("held by another one")
+			.as("held by another owner")
 			.isInstanceOf(Busy.class);
 		assertThat(get(store.acquire(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
-			.as("asked for again")
+			.as("requested again")
 			.isInstanceOf(Granted.class);
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
 		assertThat(get(store.release(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM),
@@ -409,7 +413,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full: instances are still among those that are there")
+	@DisplayName("F32 Memory is full: instances still join")
 	void joinsWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		configure("maxmemory", "1");
@@ -420,7 +424,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full after a fail-over: what was lost is held again, and what was not is held on")
+	@DisplayName("F32 Memory is full after a fail-over: renewals restore lost leases and keep the others")
 	void holdsAgainWithFullMemory() {
 		String serverKey = "holdfast:fleet:server";
 		RedisStoreOptions base = TestOptions.defaults();

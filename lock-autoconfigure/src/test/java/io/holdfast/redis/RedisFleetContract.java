@@ -5,11 +5,11 @@ import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.AfterEach;
 
 /**
- * What stores in Redis tell of the fleet.
+ * Contract of fleet stores in Redis.
  */
 abstract class RedisFleetContract extends InstanceStoreContract {
 
-	/** Behind a test's prefix: what a pattern would take for something else. */
+	/** Prefix behind a test's own, with all characters that patterns interpret. */
 	static final String PREFIX = "[ab]*?\\{-^";
 
 	protected final TestStores stores;

@@ -43,7 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * What a store in Redis tells of the fleet, and how it looks for that.
+ * Fleet store in Redis, and its scans.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
@@ -62,7 +62,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("a lock that is called like a key beside another one is told, and what is beside a lock is not")
+	@DisplayName("A lock with the name of a companion is listed as a lock, and a companion is not")
 	void tellsLocksFromCompanions() {
 		for (String key : List.of("my:queue", "my:fence", "x:state", "{a}b", "{a}b:mystate", "a{b", "a}")) {
 			granted(this.a.acquire(lock(key), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
@@ -77,7 +77,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("fences and states, which say nothing of who holds or waits, are not even looked at")
+	@DisplayName("A scan skips fences and states, which tell neither holders nor waiters")
 	void leavesOutWhatSaysNothing() {
 		Resource readWrite = new Resource(Kind.LOCK, "another");
 		granted(this.a.acquire(readWrite, new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, LEASE, CLAIM)));
@@ -91,7 +91,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { ":fence", ":state", ":seen" })
-	@DisplayName("however many of them there are, they take no place on a page")
+	@DisplayName("Skipped keys take no place on a page, whatever their number")
 	void goesOnOverWhatSaysNothing(String suffix) {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate template = new StringRedisTemplate(
@@ -106,7 +106,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("with an empty prefix, neither semaphores nor keys beside others are taken for locks")
+	@DisplayName("With an empty prefix, neither semaphores nor companions are taken for locks")
 	void tellsLocksWithoutPrefix() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
@@ -123,7 +123,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@ParameterizedTest
 	@ValueSource(strings = { "stranger", "stranger:1", TOKEN, TOKEN + ":", TOKEN + ":many", TOKEN + ":9999999999",
 			TOKEN + ":99999999999999999999", TOKEN + "99999999999999999999:1", TOKEN + ":-1", ":1" })
-	@DisplayName("a holder of permits that another program wrote, or damaged, is told as none of an instance")
+	@DisplayName("A foreign or damaged entry among the holders of permits counts as a holder without an instance")
 	void tellsOfForeignHolders(String entry) {
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
@@ -139,7 +139,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "many", "", "-5", "1e30", "inf", "nan", "99999999999999999999" })
-	@DisplayName("numbers that another program wrote, or damaged, are not in the way of what is there")
+	@DisplayName("Foreign or damaged numbers of a semaphore hide neither its holders nor its permits")
 	void tellsOfWhatHasForeignNumbers(String number) {
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
@@ -159,7 +159,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("what is held is told also if another program put something beside its key")
+	@DisplayName("A holder is listed although another program replaced a companion of the key")
 	void tellsOfWhatHasOtherThingsBesideIt() {
 		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
 		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
@@ -190,14 +190,14 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("where Redis is no cluster, a cursor of another node is refused")
+	@DisplayName("Without a cluster, a cursor of another node is refused")
 	void refusesOtherNodes() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.a.store.fleet().scan(Kind.LOCK, "1-0", 10))
 			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
 	@Test
-	@DisplayName("Redis is not kept from serving others for longer than it takes to look at some two thousand keys")
+	@DisplayName("A scan occupies Redis for some two thousand keys at a time")
 	void looksAtSoManyKeysAtATime() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
@@ -221,7 +221,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("instances with other prefixes are not told or asked; unknown entries are left out, and forgotten")
+	@DisplayName("Instances with other prefixes are neither listed nor queried; unknown entries are ignored and"
+			+ " removed")
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";
@@ -254,7 +255,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	}
 
 	@Test
-	@DisplayName("an instance is kept out by one that is there and does not fit it, whichever of them is newer")
+	@DisplayName("An instance is kept out by a present instance that is incompatible, whichever is newer")
 	void keepsIncompatibleInstancesOut() {
 		InstanceStore old = speaking("lock:", 1, 0);
 		InstanceStore next = speaking("lock:", 3, 2);
@@ -264,37 +265,38 @@ class RedisFleetStoreTests extends RedisFleetContract {
 						+ " instance, or restart it with a newer version of Holdfast. To change the version of all,"
 						+ " stop all instances, wait for the longest lease time, and start them with the new version;"
 						+ " see UPGRADING.md. One that was killed is forgotten after 60 s");
-		assertThat(join(old, this.a.id)).as("the one that was there").isNull();
+		assertThat(join(old, this.a.id)).as("the present instance").isNull();
 		assertThat(get(old.members(Duration.ofMinutes(1), 10))).hasSize(1);
 		get(old.leave(this.a.id));
 		assertThat(join(next, this.b.id)).isNull();
 		assertThat(join(old, this.a.id))
 			.contains("speaks version 3 of the protocol in Redis, which needs 2 or newer, and"
 					+ " this one speaks 1. Start this application with a newer version of Holdfast");
-		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("one between them").isNull();
-		assertThat(join(speaking("lock:", 4, 2), "d".repeat(32))).as("one that needs just that").isNull();
+		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("a version between both").isNull();
+		assertThat(join(speaking("lock:", 4, 2), "d".repeat(32))).as("the newest version that fits").isNull();
 		HashOperations<String, String, String> instances = this.redis.template().opsForHash();
 		String key = this.redis.keyPrefix() + "protocol";
-		// One of the first version does not ask whether it fits.
+		// An instance of the first version does not compare versions.
 		instances.put(key, this.a.id,
 				String.valueOf(instances.get(key, this.b.id)).replaceFirst("\u001f3\u001f2$", ""));
-		assertThat(join(next, this.b.id)).as("the one that was there").isNull();
+		assertThat(join(next, this.b.id)).as("the present instance").isNull();
 		assertThat(join(next, "f".repeat(32))).contains("speaks version 0 of the protocol");
-		assertThat(join(speaking("other:", 1, 0), "e".repeat(32))).as("one with other keys").isNull();
+		assertThat(join(speaking("other:", 1, 0), "e".repeat(32))).as("an instance with other keys").isNull();
 	}
 
 	@RepeatedTest(10)
-	@DisplayName("of two that start at once and do not fit each other one is kept out")
+	@DisplayName("Of two incompatible instances that start at once, one is kept out")
 	void keepsOneOut() {
 		InstanceStore old = speaking("lock:", 1, 0);
 		InstanceStore next = speaking("lock:", 3, 2);
 		CompletableFuture<@Nullable String> first = old.join(this.a.id, INFO, Duration.ZERO, Duration.ofMinutes(1));
 		CompletableFuture<@Nullable String> second = next.join(this.b.id, INFO, Duration.ZERO, Duration.ofMinutes(1));
-		assertThat((get(first) != null) ^ (get(second) != null)).as("one of them: %s, %s", first, second).isTrue();
+		assertThat((get(first) != null) ^ (get(second) != null)).as("exactly one kept out: %s, %s", first, second)
+			.isTrue();
 	}
 
 	@Test
-	@DisplayName("nothing of instances and reports stays in Redis for ever")
+	@DisplayName("Keys of instances and reports expire")
 	void letsAllExpire() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
 		String key = this.redis.keyPrefix() + PREFIX + "fleet";

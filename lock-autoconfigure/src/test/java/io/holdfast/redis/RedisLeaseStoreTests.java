@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.entry;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The contract of a store in Redis over Lettuce, and what only Redis can show.
+ * The contract of a store in Redis over Lettuce, and facts of Redis alone.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
@@ -112,7 +112,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("S3 the lock key is what SET NX PX of the token writes, and both exclude each other")
+	@DisplayName("S3 The lock key has the value and form of SET NX PX with the token, and both exclude each other")
 	void isWhatSetNxWrites() {
 		granted(this.a.acquire("1"));
 		assertThat(values().get(lockKey())).isEqualTo(this.a.token("1"));
@@ -126,7 +126,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("S2 a lock key without expiry gets one if that is wanted")
+	@DisplayName("S2 A lock key without expiry gets an expiry if heal-missing-ttl is set")
 	void healsMissingTtl() {
 		LeaseStore healing = newStore(Duration.ofSeconds(30), false);
 		putForeign(KEY, "plain", null);
@@ -139,7 +139,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "lock", "queue", "fence" })
-	@DisplayName("a key of a wrong type is an error that leaves everything alone")
+	@DisplayName("A key of a wrong type is an error, and stays unchanged")
 	void leavesWrongTypeAlone(String which) {
 		String wrong = which.equals("lock") ? lockKey() : which.equals("queue") ? queueKey() : fenceKey();
 		if (!which.equals("lock")) {
@@ -158,7 +158,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a key of a wrong type does not fail the renewal of others")
+	@DisplayName("A key of a wrong type does not fail the renewal of other keys")
 	void renewsBesideWrongType() {
 		this.redis.template().opsForHash().put(this.redis.keyPrefix() + "hash", "field", "value");
 		granted(this.a.acquire("1"));
@@ -168,7 +168,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a fence key that was lost or has expired does not set fences back")
+	@DisplayName("A lost or expired fence key does not set fences back")
 	void fencesOutliveTheirKey() {
 		Granted first = granted(this.a.acquire("1"));
 		this.redis.template().delete(fenceKey());
@@ -179,7 +179,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("no key is without expiry, and an unused lock leaves only its fence")
+	@DisplayName("Every key has an expiry, and an unused lock leaves only its fence")
 	void leavesOnlyFence() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -191,7 +191,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a key that a reader was granted from the queue ends with its claim, and later once it has asked again")
+	@DisplayName("A reader's grant from the queue ends with its claim until the reader confirms it")
 	void readerFromQueueEnds() {
 		AcquireCommand reader = Commands.forReader(this.b.token("1"), LEASE, CLAIM);
 		granted(this.a.acquire("1"));
@@ -204,7 +204,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a fence that is far ahead of the clock still grows")
+	@DisplayName("A fence far ahead of the clock still grows")
 	void fenceOfManyDigits() {
 		this.redis.template().opsForValue().set(fenceKey(), "99999999999999968");
 		long first = granted(this.a.acquire("1")).fence();
@@ -215,7 +215,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@ParameterizedTest
-	@DisplayName("the queue is kept for next at least as long as if it had asked, whatever was done for the one before it")
+	@DisplayName("The queue lives at least as long for a next as for a request of its own")
 	@CsvSource({ "5000, 5000, 3000", "1000, 5000, 0", "1000, 1000, 0", "6000, 5000, 0", "5000, 6000, 0" })
 	void keepsQueueForNext(long claim, long nextClaim, long ageMillis) {
 		granted(this.a.acquire("1"));
@@ -234,7 +234,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a token that is in the queue although it has the lock leaves its place to next")
+	@DisplayName("A token that is in the queue and holds the lock leaves its place to next")
 	void ownerInQueue() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -248,7 +248,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a next that has asked by itself keeps its place before those behind it")
+	@DisplayName("A next that is already queued keeps its place")
 	void nextInQueue() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -261,7 +261,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 
 	@ParameterizedTest
 	@CsvSource({ "5000, 1", "1000000000000, 1", "1000000000000, 70" })
-	@DisplayName("next comes behind one whose place is ahead of the clock, however long they claim and however many wait")
+	@DisplayName("A next gets its place behind the last waiter, although that place is ahead of the clock")
 	void nextBehindTheClock(long claim, int others) {
 		granted(this.a.acquire("1"));
 		for (int i = 1; i <= others; i++) {
@@ -278,7 +278,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a fence that is ahead of the clock grows with each turn, of this instance or of another")
+	@DisplayName("A fence ahead of the clock grows with each turn, of this or another instance")
 	void turnsWithFenceOfManyDigits() {
 		granted(this.a.acquire("1"));
 		values().set(fenceKey(), "99999999999999968");
@@ -291,7 +291,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("fences grow over one of the previous version, which a second number follows")
+	@DisplayName("Fences grow beyond a fence of the previous version, which has a second number")
 	void growsOverFenceOfPreviousVersion() {
 		long ahead = 4_999_999_999_999_968L;
 		values().set(fenceKey(), ahead + " 1024");
@@ -307,7 +307,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("something else in the place of the fence: no turn, and nothing is changed")
+	@DisplayName("A foreign value instead of the fence: no turn, and no change")
 	void turnWithoutFence() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -323,7 +323,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("a fence that is gone is told as one that no earlier hand-off reached")
+	@DisplayName("A missing fence is reported as a number above all earlier fences")
 	void tellsAFenceThatIsGone() {
 		Granted before = granted(this.a.acquire("1"));
 		this.redis.template().delete("{" + this.redis.keyPrefix() + KEY + "}:fence");
@@ -334,7 +334,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	@Test
-	@DisplayName("those who wait keep their order when the server's clock is set back")
+	@DisplayName("Waiters keep their order when the server's clock is set back")
 	void keepsOrderWhenClockIsSetBack() {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));
@@ -350,7 +350,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	@ParameterizedTest
 	@ValueSource(strings = { "whatever", "0123456789abcdef0123456789abcdef:1:0:p",
 			"0123456789abcdef0123456789abcdef:1:1000000000000000:p" })
-	@DisplayName("an entry of the queue that is not understood is dropped")
+	@DisplayName("An unreadable entry of the queue is dropped")
 	void dropsForeignEntry(String entry) {
 		granted(this.a.acquire("1"));
 		busy(this.b.acquire("1"));

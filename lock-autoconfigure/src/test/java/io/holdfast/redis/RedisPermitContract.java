@@ -33,7 +33,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("what a release grants to its own instance is told by its answer, also where no message is received")
+	@DisplayName("The reply of a release announces grants to the releasing instance, also without a subscription")
 	void releaseTellsOfOwnGrants(Kind kind) {
 		Resource resource = new Resource(kind, KEY);
 		Instance instance = newPollingInstance();
@@ -50,7 +50,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("what a release grants to others is not told to who reads its answer, but to them")
+	@DisplayName("Grants of a release in another instance's name are announced to that instance")
 	void releaseInAnothersName(Kind kind) {
 		Resource resource = new Resource(kind, KEY);
 		Instance another = newPollingInstance();
@@ -62,7 +62,7 @@ abstract class RedisPermitContract extends ModeOrderContract {
 	}
 
 	@Test
-	@DisplayName("readers of its own instance that a release lets in are told by its answer, those of another are not")
+	@DisplayName("The reply of a release announces grants to readers of the releasing instance only")
 	void releaseTellsOfOwnReaders() {
 		Instance instance = newPollingInstance();
 		granted(instance.acquire(LOCK, exclusive(instance, "1")));

@@ -65,7 +65,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full: acquire tells so and changes nothing; renew, release and cancel work")
+	@DisplayName("F32 Memory is full: acquire fails with that reason and changes nothing; renew, release and cancel"
+			+ " work")
 	void worksWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
@@ -81,7 +82,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 				.withMessageContaining("out of memory")
 				.matches(StoreCommandException::isTemporary);
 		}
-		assertThatExceptionOfType(StoreCommandException.class).as("also to one that does not wait")
+		assertThatExceptionOfType(StoreCommandException.class).as("also without waiting")
 			.isThrownBy(() -> get(store.acquire(new Resource(Kind.SEMAPHORE, "new"), ask(INSTANCE + ":8", 1), false)))
 			.withMessageContaining("out of memory");
 		assertThat(dump()).isEqualTo(before);
@@ -97,7 +98,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full: a release brings in the next as well, granted or behind others")
+	@DisplayName("F32 Memory is full: a release brings in its next, granted or queued")
 	void bringsInNextWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
@@ -115,7 +116,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("F32 memory is full: a waiter keeps its place, has its turn, and has it confirmed; a newcomer is refused")
+	@DisplayName("F32 Memory is full: a waiter keeps its place, gets its turn and its confirmation; a newcomer is"
+			+ " refused")
 	void waiterHasItsTurnWithFullMemory(Kind kind) {
 		Resource resource = new Resource(kind, "key");
 		RedisLeaseStore store = store(factory(this.server.port()));
@@ -135,7 +137,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("F32 memory is full: a waiter has its grant of one permit confirmed, as often as it asks")
+	@DisplayName("F32 Memory is full: each repeated request of a waiter confirms its grant of one permit")
 	void onePermitIsConfirmedWithFullMemory(Kind kind) {
 		Resource resource = new Resource(kind, "key");
 		RedisLeaseStore store = store(factory(this.server.port()));
@@ -150,7 +152,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("S2 a lock key without an expiry gets one when a reader or a writer asks, if heal-missing-ttl is set")
+	@DisplayName("S2 A lock key without an expiry gets an expiry at a request of a reader or a writer, if"
+			+ " heal-missing-ttl is set")
 	void healsMissingEnd() {
 		RedisStoreOptions defaults = TestOptions.defaults();
 		RedisLeaseStore store = store(this.template,
@@ -163,7 +166,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("who is brought in asks by itself where replicas are to confirm a grant: the release does not wait for them")
+	@DisplayName("With confirmation by replicas a release brings in no next, whose own request gets the grant"
+			+ " confirmed")
 	void nextIsToBeConfirmed() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		RedisStoreOptions defaults = TestOptions.defaults();
@@ -182,7 +186,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F32 memory is full, and the state is gone: release and limit work")
+	@DisplayName("F32 Memory is full, and the state is gone: release and limit work")
 	void restoresWithFullMemory() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		String state = "{semaphore:key}:state";
@@ -206,7 +210,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "used", "until" })
-	@DisplayName("F32 memory is full, and a part of the state is gone: a forced release works")
+	@DisplayName("F32 Memory is full, and a part of the state is gone: a forced release works")
 	void forcesWithFullMemory(String part) {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 3)).isInstanceOf(Granted.class);
@@ -219,7 +223,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 a reply is lost and the driver repeats the command: one permit")
+	@DisplayName("F5 The driver repeats a command after a lost reply: one permit")
 	void survivesRepeatedCommand() {
 		FaultProxy proxy = proxy();
 		RedisLeaseStore store = store(factory(proxy.port()));
@@ -234,12 +238,12 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		proxy.swallowRepliesThenFin("EVALSHA");
 		get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 1), null));
 		assertThat(proxy.cuts()).isEqualTo(2);
-		// Two are left, and the three that come free by the release are handed over.
+		// Two are left, and the three that the release frees are handed over.
 		assertThat(state(direct)).extracting(Standing::used, Standing::holderCount).containsExactly(5, 2);
 	}
 
 	@Test
-	@DisplayName("F15 the script cache is lost again and again")
+	@DisplayName("F15 All commands work while the script cache is lost again and again")
 	void scriptsAreLoadedAgain() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		for (int i = 0; i < 10; i++) {
@@ -262,7 +266,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 without the right to publish, a release still passes permits on")
+	@DisplayName("F35 Without the right to publish, a release still passes permits on")
 	void releasesWithoutRightToPublish() {
 		setUser("app", "on", ">secret", "~*", "resetchannels", "+@all");
 		RedisLeaseStore store = store(login());
@@ -280,7 +284,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "hget", "zscore", "zcard" })
-	@DisplayName("F35 without the right to look at a lease it is not known whether it is lost: its renewal fails")
+	@DisplayName("F35 Without the right to read a lease its renewal fails, and the lease does not count as lost")
 	void doesNotTakeMissingRightForLoss(String command) {
 		setUser("app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
 		RedisLeaseStore store = store(login());
@@ -291,10 +295,10 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F35 the rights that a missing one is told with are enough, those to keys included")
+	@DisplayName("F35 The rights in the message about a missing right are enough, including the key patterns")
 	void needsNoOtherRights() {
-		String told = RedisFailures.of(new IllegalStateException("NOPERM"), "any").getMessage();
-		String commands = told.substring(told.indexOf("are: ") + 5, told.indexOf(';'));
+		String message = RedisFailures.of(new IllegalStateException("NOPERM"), "any").getMessage();
+		String commands = message.substring(message.indexOf("are: ") + 5, message.indexOf(';'));
 		List<String> rights = new ArrayList<>(List.of("app", "on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*",
 				"~{semaphore:*", "&holdfast:wake:*", "-@all"));
 		Arrays.stream((commands + " hello client").split(" ")).map((command) -> "+" + command).forEach(rights::add);
@@ -318,7 +322,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("an exclusive lock costs no command more because others may lock its key for reading")
+	@DisplayName("An exclusive lock costs no more commands, although its key may have readers")
 	void exclusiveLockCostsNoMore() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		AcquireCommand ask = Commands.forLock(INSTANCE + ":1", 30_000, 5_000);
@@ -336,7 +340,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("what a command costs hardly depends on how many hold and wait")
+	@DisplayName("The cost of a command hardly depends on the number of holders and waiters")
 	void costHardlyGrows() {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		Map<String, Double> few = costs(store, 10, 10);
@@ -346,13 +350,13 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			.isLessThan(10 * few.get(command) + 500));
 	}
 
-	/** What each command costs the server, in microseconds on average. */
+	/** Return the average cost of each command for the server, in microseconds. */
 	private Map<String, Double> costs(RedisLeaseStore store, int holders, int waiting) {
 		this.template.delete(this.template.keys("*"));
 		fill(holders, waiting);
 		Map<String, Double> costs = new TreeMap<>();
 		Resource another = new Resource(Kind.SEMAPHORE, "another");
-		List<String> names = List.of("refused", "queued", "asked again", "cancelled", "granted", "renewed", "released",
+		List<String> names = List.of("refused", "queued", "repeated", "cancelled", "granted", "renewed", "released",
 				"renewed in vain", "released in vain", "unknown released");
 		for (String name : names) {
 			commands().resetConfigStats();
@@ -362,7 +366,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 				AcquireCommand passing = new AcquireCommand(token, 2, holders + 1000, false, 30_000, 5_000);
 				CompletableFuture<?> reply = switch (name) {
 					case "refused" -> store.acquire(SEMAPHORE, ask, false);
-					case "queued", "asked again" -> store.acquire(SEMAPHORE, ask, true);
+					case "queued", "repeated" -> store.acquire(SEMAPHORE, ask, true);
 					case "granted" -> store.acquire(SEMAPHORE, passing, false);
 					case "renewed", "renewed in vain" -> store.renew(List.of(new Renewal(SEMAPHORE, token, 2, 60_000)));
 					case "unknown released" -> store.release(SEMAPHORE, AcquireCommand.unknown(token, 5_000), null);
@@ -377,7 +381,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		return costs;
 	}
 
-	/** A semaphore all of whose permits are held. */
+	/** Fill a semaphore: all permits are held. */
 	private void fill(int holders, int waiting) {
 		String until = "" + (System.currentTimeMillis() + 600_000);
 		String script = """
@@ -408,7 +412,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		return this.template.getRequiredConnectionFactory().getConnection().serverCommands();
 	}
 
-	/** Who holds permits, or a lock. */
+	/** Return the holders of a semaphore or a lock. */
 	private static List<String> holders(RedisLeaseStore store, Resource resource) {
 		return get(store.inspect(resource, 9, 0)).holders().stream().map(TokenState::token).toList();
 	}
@@ -434,7 +438,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("when memory is full a token that lost its lease can be released, and the owner is told to one that does not wait")
+	@DisplayName("With full memory, a release of a lost lease is answered, and a request without waiting gets the"
+			+ " owner")
 	void releaseBesideExclusiveWithFullMemory() throws Exception {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		AcquireCommand reader = new AcquireCommand(INSTANCE + ":1", 1, Resource.ALL, true, 300, 300);

@@ -22,7 +22,7 @@ import org.springframework.data.redis.core.script.DefaultRedisScript;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What is in Redis for permits, and for how long.
+ * Keys of permits in Redis, and their lives.
  */
 abstract class RedisPermitKeysContract extends RedisPermitContract {
 
@@ -49,8 +49,8 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	/**
-	 * How long the keys of a resource will live, all counted from one moment: the clock
-	 * may go on while a script reads one after the other.
+	 * Return the remaining lives of a resource's keys, all counted from one moment: the
+	 * clock may advance while a script reads the keys.
 	 */
 	@SuppressWarnings("unchecked")
 	private List<Long> ttls(Resource resource) {
@@ -79,7 +79,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("what is in Redis for a semaphore")
+	@DisplayName("A semaphore has the keys of its holders, queue and state")
 	void keysOfSemaphore() {
 		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1)));
 		Granted last = granted(this.a.acquire(SEMAPHORE, command(this.a, "2", 3)));
@@ -107,11 +107,11 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("all keys live equally long: until the last lease or wait ends that anybody knows of")
+	@DisplayName("All keys live equally long: until the last known lease or wait ends")
 	void keysLiveEquallyLong() {
 		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, Resource.ALL)));
 		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
-		// Ends earlier, but not while a busy machine gets to the next line.
+		// Ends earlier, but not before a busy machine runs the next line.
 		granted(this.b.acquire(SEMAPHORE,
 				new AcquireCommand(this.b.token("1"), 1, Resource.ALL, true, LEASE / 2, CLAIM)));
 		busy(this.c.acquire(SEMAPHORE, all(this.c, "1")));
@@ -128,7 +128,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("a wait keeps its keys for twice its claim, and a hand-off for its claim")
+	@DisplayName("A wait keeps its keys for twice its claim, and a hand-off for its claim")
 	void waitsAndHandOffsKeepKeys() {
 		granted(this.a.acquire(SEMAPHORE, brief(all(this.a, "1"))));
 		// They may be gone by now.
@@ -140,7 +140,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 		elapse(MORE_THAN_SHORT);
 		assertAllLiveFor(SEMAPHORE, CLAIM, 2 * CLAIM - SHORT);
 		long before = ttls(SEMAPHORE).get(1);
-		// Asks again.
+		// The second request of the waiter.
 		busy(this.c.acquire(SEMAPHORE, all(this.c, "1")));
 		assertAllLiveFor(SEMAPHORE, before + 1, 2 * CLAIM);
 		this.b.release(SEMAPHORE, all(this.b, "1"));
@@ -149,13 +149,13 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("a hand-off that lasts longer than all that was known keeps the keys for that long")
+	@DisplayName("A hand-off beyond all known ends keeps the keys until its own end")
 	void handOffKeepsKeys() {
 		AcquireCommand patient = new AcquireCommand(this.b.token("1"), LIMIT, LIMIT, true, LEASE, LEASE);
 		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "1", LIMIT))));
 		busy(this.b.acquire(SEMAPHORE, patient));
 		PermitKeys keys = keys(SEMAPHORE);
-		// As if it had asked a long time ago.
+		// As if its last request was long ago.
 		this.redis.opsForHash().put(keys.state(), "until", "" + (System.currentTimeMillis() + 2000));
 		List.of(keys.holders(), keys.queue(), keys.state())
 			.forEach((key) -> this.redis.expire(key, Duration.ofSeconds(2)));
@@ -164,7 +164,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("a key that is empty for a moment within a command lives as long as the others")
+	@DisplayName("A key that is empty for a moment within a command lives as long as the other keys")
 	void keysThatWereEmptyKeepTheirEnd() {
 		granted(this.a.acquire(SEMAPHORE, all(this.a, "1")));
 		busy(this.b.acquire(SEMAPHORE, all(this.b, "1")));
@@ -179,7 +179,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("who was queued by a clock that was ahead, and does not ask again, goes as any other")
+	@DisplayName("A waiter with a place ahead of the clock is removed like any other when its requests stop")
 	void forgetsWhoWasQueuedByAnotherClock() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", LIMIT))));
@@ -189,7 +189,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("how the next one waits that a release brings in, and what is known of it")
+	@DisplayName("A next that a release queues has its entry in the queue and its own state")
 	void keysOfNext() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", LIMIT));
@@ -208,7 +208,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("nothing is left of a semaphore that is not in use, however it was used")
+	@DisplayName("An unused semaphore leaves no keys, whatever was done before")
 	void leavesNothing() {
 		granted(acquire(this.a, "1", 3));
 		busy(acquire(this.b, "1", 4));
@@ -235,7 +235,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("nothing is left in the state of a holder that has ended, while others hold and there is no waiter")
+	@DisplayName("A holder that has ended leaves nothing in the state, also beside other holders")
 	void forgetsHolder() {
 		granted(acquire(this.a, "1", 1));
 		granted(acquire(this.a, "2", 2));
@@ -248,7 +248,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("after another program deleted the holders, the next one is alone, and its keys live equally long")
+	@DisplayName("After another program deleted the holders, the next holder is alone, and its keys live equally long")
 	void countsAnewWithoutHolders() {
 		granted(acquire(this.a, "1", 2));
 		this.redis.delete(keys(SEMAPHORE).holders());
@@ -258,7 +258,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("an operator's limit has no expiry, and is all that is left")
+	@DisplayName("An operator's limit has no expiry, and is the only key left")
 	void leavesOnlyLimit() {
 		get(this.a.store.limit(SEMAPHORE, 2));
 		granted(acquire(this.a, "1", 2));
@@ -272,7 +272,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	}
 
 	@Test
-	@DisplayName("a fence that is ahead of the clock is kept until it is not")
+	@DisplayName("A fence ahead of the clock is kept until the clock reaches it")
 	void keepsFenceAheadOfClock() {
 		granted(acquire(this.a, "1", 1));
 		long ahead = (System.currentTimeMillis() + 3000) * 1000;

@@ -29,7 +29,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * The contract of permits in Redis over Lettuce, and what others may do to what is there.
+ * The contract of permits in Redis over Lettuce, and changes of the keys by other
+ * programs.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
@@ -40,14 +41,14 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("a fence that is gone is given anew rather than none, and told as one that no earlier one was above")
+	@DisplayName("A missing fence is replaced by a number above all earlier fences")
 	void fencesOutliveTheirKey() {
 		Granted first = granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, Resource.ALL)));
 		forgetFence(SEMAPHORE);
-		long told = busy(this.b.acquire(SEMAPHORE, all(this.b, "1"))).fence();
-		assertThat(told).isGreaterThanOrEqualTo(first.fence());
+		long reported = busy(this.b.acquire(SEMAPHORE, all(this.b, "1"))).fence();
+		assertThat(reported).isGreaterThanOrEqualTo(first.fence());
 		Granted again = granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 1, Resource.ALL)));
-		assertThat(again.fence()).isGreaterThan(told);
+		assertThat(again.fence()).isGreaterThan(reported);
 		forgetFence(SEMAPHORE);
 		this.a.release(SEMAPHORE, command(this.a, "1", 1, Resource.ALL));
 		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(again.fence());
@@ -60,7 +61,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "", "used", "until" })
-	@DisplayName("what the state said is learned anew if it, or a part of it, is gone")
+	@DisplayName("A lost state, or a lost part of the state, is restored")
 	void restoresState(String lost) {
 		granted(acquire(this.a, "1", 2));
 		granted(this.a.acquire(SEMAPHORE, command(this.a, "2", 1)));
@@ -77,7 +78,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 		busy(this.c.attempt(SEMAPHORE, command(this.c, "2", 3)));
 		assertThat(stateOf(SEMAPHORE)).containsEntry("used", "3").containsEntry(this.a.token("1"), "2");
 		assertAllLiveFor(SEMAPHORE, LEASE - 5000, LEASE);
-		// All are found by what was learned, and have kept their places.
+		// All are found by the restored state, and have kept their places.
 		busy(acquire(this.b, "1", 3));
 		assertThat(renew(this.a, SEMAPHORE, "1", 2, 2 * LEASE)).isTrue();
 		assertThat(release(this.c, "1", 4)).isFalse();
@@ -88,7 +89,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("waiters of whom the state says nothing more count as alive from then on, and go when they do not ask")
+	@DisplayName("Waiters without state count as alive from then on, and are removed when their requests stop")
 	void restoredWaitersGoToo() {
 		granted(acquire(this.a, "1", 3));
 		busy(this.b.acquire(SEMAPHORE, brief(command(this.b, "1", 5))));
@@ -102,7 +103,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("renewal finds its permits without the state, and leaves no key to outlive or die before the others")
+	@DisplayName("Renewal finds its permits without the state, and all keys live equally long")
 	void renewsWithoutState() {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, LIMIT, true, 2 * LEASE, CLAIM)));
 		granted(acquire(this.a, "2", 3));
@@ -118,7 +119,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("what has ended leaves nothing in the state, and foreign entries among the holders do no harm")
+	@DisplayName("Ended leases leave nothing in the state, and foreign entries among the holders do no harm")
 	void forgetsWhatHasEnded() {
 		PermitKeys keys = keys(SEMAPHORE);
 		granted(acquire(this.b, "1", 1));
@@ -136,7 +137,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("a wait keeps its keys also when the state is gone")
+	@DisplayName("A wait keeps its keys also when the state is gone")
 	void waitsKeepKeysWithoutState() {
 		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), LIMIT, LIMIT, true, 3000, CLAIM)));
 		busy(acquire(this.c, "1", 1));
@@ -146,7 +147,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("holders that another program deleted are no longer counted")
+	@DisplayName("Holders that another program deleted are no longer counted")
 	void forgetsDeletedHolders() {
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 2));
@@ -160,7 +161,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "holders", "queue", "state", "limit" })
-	@DisplayName("a key of a wrong type is an error that leaves everything alone")
+	@DisplayName("A key of a wrong type is an error, and stays unchanged")
 	void leavesWrongTypeAlone(String which) {
 		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 2)));
 		granted(this.a.acquire(SEMAPHORE, brief(command(this.a, "2", 1))));
@@ -185,7 +186,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> this.a.permits(SEMAPHORE));
 		}
 		if (!which.equals("limit")) {
-			// Nothing of it could be counted on.
+			// A renewal could not count on any of the entry.
 			assertThat(renew(this.a, SEMAPHORE, "1", 2, 2 * LEASE)).isFalse();
 		}
 		assertThat(dump()).isEqualTo(before);
@@ -197,7 +198,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("a semaphore has no exclusive lock beside it: a string in its holders' place is an error")
+	@DisplayName("A string in place of a semaphore's holders is an error, since a semaphore has no exclusive lock")
 	void leavesStringAlone() {
 		String holders = keys(SEMAPHORE).holders();
 		this.redis.opsForValue().set(holders, "stranger's");
@@ -208,7 +209,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("what another program replaced does not fail the renewal of others")
+	@DisplayName("A key that another program replaced does not fail the renewal of other keys")
 	void renewsBesideWrongType() {
 		Resource another = new Resource(Resource.Kind.SEMAPHORE, "another");
 		granted(acquire(this.a, "1", 1));
@@ -220,7 +221,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("those who wait keep their order when the server's clock is set back")
+	@DisplayName("Waiters keep their order when the server's clock is set back")
 	void keepsOrderWhenClockIsSetBack() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", 1));
@@ -235,7 +236,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("nothing is left in the state of one whose instance is gone, when its turn has come")
+	@DisplayName("A waiter of an instance that has left leaves no state after its turn")
 	void forgetsWhoIsGone() {
 		granted(acquire(this.a, "1", LIMIT));
 		busy(acquire(this.b, "1", LIMIT));
@@ -247,7 +248,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("an entry of the queue that is not understood is dropped")
+	@DisplayName("An unreadable entry of the queue is dropped")
 	void dropsForeignEntry() {
 		granted(acquire(this.a, "1", 5));
 		busy(acquire(this.b, "1", 2));
@@ -260,7 +261,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("a waiter that is granted a permit after the queue was deleted can renew and release it")
+	@DisplayName("A waiter with a grant from a deleted queue can renew and release its permit")
 	void outlivesTheQueue() {
 		granted(acquire(this.a, "1", LIMIT - 1));
 		granted(acquire(this.a, "2", 1));
@@ -275,7 +276,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 	}
 
 	@Test
-	@DisplayName("a sorted set of another program at the lock key is an error in every mode, and left alone")
+	@DisplayName("A sorted set of another program at the lock key is an error in every mode, and stays unchanged")
 	void leavesOthersSortedSetAlone() {
 		String lockKey = this.prefix + "lock:" + KEY;
 		this.redis.opsForZSet().add(lockKey, "Ann", 12);
@@ -294,7 +295,7 @@ class RedisPermitStoreTests extends RedisPermitKeysContract {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "nan", "inf", "-5", "99999999999", "ten", "" })
-	@DisplayName("what another program wrote at the limit's key counts only if it is a limit")
+	@DisplayName("A foreign value at the limit's key counts only if it is a limit")
 	void ignoresWhatIsNoLimit(String text) {
 		this.redis.opsForValue().set(keys(SEMAPHORE).limit(), text);
 		assertThat(state().limit()).isNull();

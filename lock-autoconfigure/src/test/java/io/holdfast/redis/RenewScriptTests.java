@@ -24,8 +24,8 @@ import org.springframework.data.redis.core.script.RedisScript;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Leases are lengthened in one way by Redis 7 and newer, and in another by Redis 6, which
- * is shown here by a Redis that does not tell its version.
+ * Leases are extended by different commands on Redis 7 and newer and on Redis 6, which a
+ * Redis without a version stands for.
  */
 @WithRedis
 class RenewScriptTests {
@@ -73,7 +73,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("A lease that ends before is lengthened")
+	@DisplayName("A lease that ends earlier is lengthened")
 	void lengthens(boolean tellsVersion) {
 		assertThat(renew(tellsVersion, TOKEN, "120000")).isTrue();
 		assertThat(millis()).isBetween(100_000L, 120_000L);
@@ -81,7 +81,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("One that lasts longer is not shortened")
+	@DisplayName("A longer lease is not shortened")
 	void doesNotShorten(boolean tellsVersion) {
 		assertThat(renew(tellsVersion, TOKEN, "10")).isTrue();
 		assertThat(millis()).isBetween(40_000L, 60_000L);
@@ -89,7 +89,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("It ends at the given time if that is asked for")
+	@DisplayName("A negative time sets the end, also to an earlier moment")
 	void shortens(boolean tellsVersion) {
 		assertThat(renew(tellsVersion, TOKEN, "-20000")).isTrue();
 		assertThat(millis()).isBetween(1L, 20_000L);
@@ -97,7 +97,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("One whose end was taken away has one again")
+	@DisplayName("A key without an expiry gets an expiry again")
 	void endsAgain(boolean tellsVersion) {
 		this.redis.persist(this.key);
 		assertThat(renew(tellsVersion, TOKEN, "30000")).isTrue();
@@ -106,7 +106,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("Another one's stays as it is")
+	@DisplayName("The lease of another token stays unchanged")
 	void leavesOthers(boolean tellsVersion) {
 		assertThat(renew(tellsVersion, TOKEN + "0", "120000")).isFalse();
 		assertThat(millis()).isBetween(1L, 60_000L);
@@ -114,7 +114,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "'MGET'", "'NOT MGET'" })
-	@DisplayName("Of many each has its own answer, also where the owners of all are not to be had by one command")
+	@DisplayName("Each of many renewals has its own answer, also where one command cannot read all owners")
 	void tellsApart(String command) {
 		String gone = this.key + ":gone";
 		String list = this.key + ":list";
@@ -132,7 +132,7 @@ class RenewScriptTests {
 	}
 
 	@Test
-	@DisplayName("Each is renewed for as long as is said of it")
+	@DisplayName("Each lease is renewed for its own time")
 	void eachForItsOwnTime() {
 		String longer = this.key + ":longer";
 		String exact = this.key + ":exact";
@@ -148,7 +148,7 @@ class RenewScriptTests {
 	}
 
 	@Test
-	@DisplayName("During a fail-over grace what is gone is held again, and what is of another type is not touched")
+	@DisplayName("During a fail-over grace a missing key is restored, and a key of another type stays unchanged")
 	void restoresOnlyWhatIsGone() {
 		String list = this.key + ":list";
 		this.redis.opsForList().leftPush(list, TOKEN);
@@ -163,7 +163,7 @@ class RenewScriptTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, 60_000 })
-	@DisplayName("What version 1 kept for a reader is not taken over, not even during a fail-over grace")
+	@DisplayName("A key that version 1 kept for a reader is not taken over, not even during a fail-over grace")
 	void leavesReservations(int graceMillis) {
 		String reserved = TOKEN.replace("1:1", "2:7") + ":r";
 		this.redis.opsForValue().set(this.key, reserved, Duration.ofSeconds(60));

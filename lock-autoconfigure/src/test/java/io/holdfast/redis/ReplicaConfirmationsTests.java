@@ -46,7 +46,7 @@ class ReplicaConfirmationsTests {
 
 	private static final Granted GRANTED = new Granted(7, 30_000);
 
-	/** What was sent, on whatever connection. */
+	/** Sent commands of all connections. */
 	private final BlockingQueue<Sent> sent = new LinkedBlockingQueue<>();
 
 	private final List<FakeConnection> connections = new ArrayList<>();
@@ -150,7 +150,7 @@ class ReplicaConfirmationsTests {
 		sent().answer(2, false, true);
 		assertFails(gone, true, "gone");
 		assertThat(there).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
-		assertThat(this.connections).as("one each, as each may lead to a former master").hasSize(2);
+		assertThat(this.connections).as("a connection each, as each may lead to a former master").hasSize(2);
 		assertThat(this.connections).allMatch((connection) -> connection.closed);
 	}
 
@@ -227,7 +227,7 @@ class ReplicaConfirmationsTests {
 		CompletableFuture<AcquireReply> later = granted("c");
 		sent().answer(2, true);
 		assertThat(later).succeedsWithin(PATIENCE);
-		assertThat(this.connections).as("also when it is prepared again").hasSize(1);
+		assertThat(this.connections).as("also at the second preparation").hasSize(1);
 		this.confirmations.close();
 		assertThat(this.connections.get(0).closed).isTrue();
 		assertFailsForGood(granted("b"));

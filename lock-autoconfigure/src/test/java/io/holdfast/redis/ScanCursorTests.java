@@ -19,21 +19,21 @@ class ScanCursorTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "16384-0", "99999-0", "0-18446744073709551616", "0-99999999999999999999",
 			"0-100000000000000000000", "000000-0", "-1-0", "0--1", "0-", "٣-٤" })
-	@DisplayName("a slot or a position that there is none of is refused, also in a cluster")
+	@DisplayName("A cursor beyond all slots or positions is refused, also in a cluster")
 	void refuses(String text) {
 		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.of(text, ClusterMasters.LAST_SLOT))
 			.withMessageStartingWith("The cursor does not come from a page of this list");
 	}
 
 	@Test
-	@DisplayName("without a cluster there is one slot only")
+	@DisplayName("Without a cluster there is only slot 0")
 	void refusesSlotsWithoutCluster() {
 		ScanCursor.of("0-5", 0);
 		assertThatIllegalArgumentException().isThrownBy(() -> ScanCursor.of("1-5", 0));
 	}
 
 	@Test
-	@DisplayName("the last slot and the highest position are none too many")
+	@DisplayName("The last slot and the highest position are accepted")
 	void takesAllThatThereIs() {
 		String text = "16383-18446744073709551615";
 		assertThat(ScanCursor.of(text, ClusterMasters.LAST_SLOT))
@@ -42,7 +42,7 @@ class ScanCursorTests {
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, 1, 5461, 16_383 })
-	@DisplayName("each slot has a key")
+	@DisplayName("Each slot has a key")
 	void findsKeys(int slot) {
 		assertThat(ClusterSlotHashUtil.calculateSlot(ClusterMasters.keyAt(slot, "lock:"))).isEqualTo(slot);
 	}

@@ -14,7 +14,7 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 /**
- * Redis's own view of who is subscribed.
+ * Redis's own view of the subscribers.
  */
 final class Subscribers {
 

@@ -17,7 +17,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Stores that share what they hold, for the contracts: those of one test in one Redis.
+ * Stores with shared data for the contracts: all stores of a test in one Redis.
  */
 public final class TestStores implements SharedStores {
 
@@ -32,8 +32,8 @@ public final class TestStores implements SharedStores {
 	private Duration handoffTimeout = Duration.ofSeconds(5);
 
 	/**
-	 * Create what opens them.
-	 * @param prefix what no other test's keys begin with
+	 * Create the stores.
+	 * @param prefix start of this test's keys only
 	 * @param redis to look at Redis, over Lettuce
 	 * @param connections makes the connections of a further instance, closed with this
 	 */

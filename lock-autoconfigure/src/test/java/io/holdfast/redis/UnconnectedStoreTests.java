@@ -30,11 +30,11 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 class UnconnectedStoreTests {
 
 	@Test
-	@DisplayName("a resource has the names of its kind and key, whichever were asked for before")
+	@DisplayName("A resource has the names of its kind and key, whichever names were requested before")
 	void names() {
 		RedisLeaseStore store = store(TestOptions.defaults());
 		for (int round = 0; round < 2; round++) {
-			// More than are known at a time, so that some are put in the place of others.
+			// More than the cache holds, so that some entries are replaced.
 			for (int i = 0; i < 3000; i++) {
 				String key = "key " + i;
 				assertThat(names(store, Kind.LOCK, key)).containsExactly("lock:" + key, "{lock:" + key + "}:queue",
@@ -45,7 +45,7 @@ class UnconnectedStoreTests {
 	}
 
 	@Test
-	@DisplayName("with a grace after fail-overs, the last key is where the server is remembered")
+	@DisplayName("With a grace after fail-overs, the last key is that of the server's record")
 	void namesWithGrace() {
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "wake:", null, Duration.ofHours(1),
 				Duration.ofSeconds(5), false, "fleet", Duration.ofMinutes(1), null);
@@ -59,7 +59,7 @@ class UnconnectedStoreTests {
 	}
 
 	@Test
-	@DisplayName("of renewals that are to last equally long, that is said once; a reader is told by its entry")
+	@DisplayName("Renewals of equal length share one argument; a reader's renewal has its entry in the set")
 	void renewals() {
 		assertThat(renewals(Kind.LOCK, 30, 30)).containsExactly("a:r", "b", 30L);
 		assertThat(renewals(Kind.SEMAPHORE, 30, 30)).containsExactly("a:1", "b:2", 30L);
@@ -77,7 +77,7 @@ class UnconnectedStoreTests {
 	}
 
 	@Test
-	@DisplayName("what was not renewed is among those that were")
+	@DisplayName("The reply distinguishes renewed from lost leases")
 	void whatWasNotRenewedIsAmongThoseThatWere() {
 		assertThat(kept(List.of(3L), 3)).containsExactly(true, true, true);
 		assertThat(kept(List.of(3L, 1L, 3L), 3)).containsExactly(false, true, false);
@@ -85,7 +85,7 @@ class UnconnectedStoreTests {
 	}
 
 	@Test
-	@DisplayName("an answer for other renewals is refused")
+	@DisplayName("A reply to other renewals is refused")
 	void anAnswerForOtherRenewalsIsRefused() {
 		assertThatIllegalStateException().isThrownBy(() -> kept(List.of(2L), 3)).withMessageContaining("3");
 	}
@@ -95,7 +95,7 @@ class UnconnectedStoreTests {
 	}
 
 	@Test
-	@DisplayName("a number alone is the fence of a grant for the whole lease")
+	@DisplayName("A single number is the fence of a grant for the whole lease")
 	void granted() {
 		RedisLeaseStore store = store(TestOptions.defaults());
 		Resource lock = new Resource(Kind.LOCK, "k");

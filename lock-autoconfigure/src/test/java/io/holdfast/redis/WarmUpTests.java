@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The connection for commands is there before the first one needs it.
+ * The connection for commands is open before the first command.
  */
 class WarmUpTests extends RedisTestCase {
 

@@ -38,8 +38,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Grants that a release announces: to instances whose subscription is at a replica, and
- * beside clients that subscribe to everything.
+ * Announcements of grants to instances with a subscription at a replica, and beside
+ * clients that subscribe to all channels.
  */
 @WithRedis
 class GrantNotificationTests {
@@ -124,7 +124,7 @@ class GrantNotificationTests {
 
 	@ParameterizedTest
 	@EnumSource(Kind.class)
-	@DisplayName("a grant that is taken back is not heard by subscribers at a replica either")
+	@DisplayName("Subscribers at a replica do not receive a revoked grant either")
 	void revokedGrantIsNotHeard(Kind kind) throws Exception {
 		RedisServer replica = this.redis.startServer("--replicaof", this.master.host(),
 				Integer.toString(this.master.port()));
@@ -153,7 +153,7 @@ class GrantNotificationTests {
 
 	@ParameterizedTest
 	@EnumSource(Kind.class)
-	@DisplayName("a client that subscribes to all channels does not keep a dead waiter's turn")
+	@DisplayName("A client that subscribes to all channels does not keep a dead waiter's turn")
 	void patternsDoNotCount(Kind kind) throws Exception {
 		RedisURI uri = RedisURI.create(this.master.host(), this.master.port());
 		this.client.connectPubSub(uri).sync().psubscribe("*");
@@ -169,7 +169,7 @@ class GrantNotificationTests {
 	}
 
 	@Test
-	@DisplayName("A message of a kind that this version does not know changes nothing, as the grant behind it shows")
+	@DisplayName("A message of an unknown kind is ignored, and the next grant is received")
 	void unknownMessages() throws Exception {
 		Resource lock = new Resource(Kind.LOCK, "key");
 		assertThat(acquire(lock, HERE + ":1")).isInstanceOf(Granted.class);
@@ -183,7 +183,7 @@ class GrantNotificationTests {
 	}
 
 	@Test
-	@DisplayName("nor does it make up for a subscription that is at a replica")
+	@DisplayName("A client that subscribes to all channels does not confirm a subscription at a replica")
 	void patternsDoNotConfirmSubscription() {
 		RedisURI uri = RedisURI.create(this.master.host(), this.master.port());
 		this.client.connectPubSub(uri).sync().psubscribe("*");

@@ -56,7 +56,7 @@ import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.withSettings;
 
 /**
- * Where Holdfast's own connections lead, and what they have of the application's.
+ * Servers and options of Holdfast's own connections, taken from the application's.
  */
 class HoldfastConnectionFactoryTests extends RedisTestCase {
 
@@ -88,13 +88,13 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource("configurations")
-	@DisplayName("Lettuce's configuration is used, of whatever kind it is")
+	@DisplayName("Each kind of Lettuce configuration is used")
 	void lettuce(RedisConfiguration configuration) {
 		assertThat(configurationOf(new LettuceConnectionFactory(configuration))).isSameAs(configuration);
 	}
 
 	@Test
-	@DisplayName("Lettuce's client options are used, but connecting is bounded, and always done again")
+	@DisplayName("Lettuce's client options are used, but with a connect timeout and always with reconnection")
 	void clientOptions() {
 		ClientOptions options = ClientOptions.builder()
 			.autoReconnect(false)
@@ -132,7 +132,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A cluster is looked at again whatever the version of Lettuce, and as the application says if it does")
+	@DisplayName("The view of a cluster is refreshed with any version of Lettuce, and as often as the application sets")
 	void clusterRefresh() {
 		ClusterTopologyRefreshOptions.Builder refresh = ClusterTopologyRefreshOptions.builder();
 		for (ClientOptions options : List.of(ClientOptions.create(), options(refresh.build()))) {
@@ -183,7 +183,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource
-	@DisplayName("The driver has no timer for commands, as the engine knows how long the application waits for answers")
+	@DisplayName("The driver has no timer for commands, since the engine knows the command timeout")
 	void timeouts(TimeoutOptions timeouts, int seconds, @Nullable Integer expected) {
 		HoldfastConnectionFactory own = own(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
 				LettuceClientConfiguration.builder()
@@ -202,7 +202,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("The threads of the application are used, and go on when Holdfast's connections are destroyed")
+	@DisplayName("The application's threads are used, and go on after Holdfast's connections are destroyed")
 	void resources() {
 		ClientResources resources = ClientResources.create();
 		try {
@@ -224,7 +224,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A connection on which nothing comes any more is opened again, and what was not answered is sent again")
+	@DisplayName("A silent connection is opened again, and unanswered commands are sent again")
 	void halfOpen() throws IOException {
 		try (HalfOpenProxy proxy = new HalfOpenProxy(this.redis.host(), this.redis.port())) {
 			HoldfastConnectionFactory own = HoldfastConnectionFactory.of(
@@ -243,7 +243,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Nothing is connected before it is used, and what was stopped connects again")
+	@DisplayName("A connection is opened at its first use, also after a stop")
 	void lazy() {
 		RedisServer server = this.redis.startServer();
 		StringRedisTemplate observer = new StringRedisTemplate(
@@ -271,14 +271,14 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@ValueSource(longs = { 0, 1, 8, 9, 62, 63, 64, 1000, Long.MAX_VALUE })
-	@DisplayName("However often it failed, connecting is tried again within half a second or so")
+	@DisplayName("After any number of failures the next attempt to connect follows within about half a second")
 	void reconnectDelay(long attempt) {
 		Duration delay = HoldfastConnectionFactory.RECONNECT_DELAY.createDelay(attempt);
 		assertThat(delay).isBetween(Duration.ZERO, Duration.ofMillis(512));
 	}
 
 	@Test
-	@DisplayName("A proxy of Spring's is looked through")
+	@DisplayName("A proxy of Spring's is unwrapped")
 	void proxied() {
 		RedisClusterConfiguration cluster = new RedisClusterConfiguration().clusterNode("redis.example", 7000);
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(cluster);
@@ -297,7 +297,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("What says what it wraps is looked through")
+	@DisplayName("An InfrastructureProxy is unwrapped")
 	void wrapped() {
 		RedisConnectionFactory wrapper = mock(RedisConnectionFactory.class,
 				withSettings().extraInterfaces(InfrastructureProxy.class));
@@ -308,7 +308,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A factory that does not tell where Redis is, is refused with its name and the bean to define")
+	@DisplayName("A factory without a known server is refused with its name and the bean to define")
 	void unknown() {
 		RedisConnectionFactory unknown = mock(RedisConnectionFactory.class);
 		assertThatIllegalStateException().isThrownBy(() -> own(unknown))
@@ -332,7 +332,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@MethodSource("jedis")
-	@DisplayName("Jedis's configuration is used, of whatever kind it is")
+	@DisplayName("Each kind of Jedis configuration is used")
 	void jedisConfiguration(JedisConnectionFactory factory) {
 		RedisConfiguration configuration = configurationOf(factory);
 		assertThat(configuration).isIn(factory.getStandaloneConfiguration(), factory.getSentinelConfiguration(),
@@ -342,7 +342,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Jedis's name and times are used, and in a cluster its nodes are looked for again and again")
+	@DisplayName("Jedis's client name and timeouts are used, and in a cluster its nodes are looked up at intervals")
 	void jedisClient() {
 		JedisClientConfiguration client = JedisClientConfiguration.builder()
 			.clientName("shop")
@@ -365,7 +365,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An encrypted Jedis trusts whom the JVM trusts, and compares no names unless it is told to")
+	@DisplayName("An encrypted Jedis trusts the JVM's certificates, and compares host names only if configured")
 	void jedisEncryption() {
 		JedisClientConfiguration client = JedisClientConfiguration.builder().useSsl().build();
 		JedisClientConfiguration strict = JedisClientConfiguration.builder()
@@ -384,7 +384,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An encrypted Jedis with a socket factory of its own is refused, with what to set")
+	@DisplayName("An encrypted Jedis with its own socket factory is refused, with the property to set")
 	void jedisSocketFactory() {
 		JedisClientConfiguration client = JedisClientConfiguration.builder()
 			.useSsl()

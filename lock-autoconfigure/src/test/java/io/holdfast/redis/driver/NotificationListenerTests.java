@@ -20,7 +20,7 @@ import static org.mockito.Mockito.mock;
 import static org.mockito.Mockito.verify;
 
 /**
- * What is left of a listener that is closed while it connects, or stops.
+ * Closing a listener while it connects or stops.
  */
 @Slow
 class NotificationListenerTests {
@@ -54,7 +54,7 @@ class NotificationListenerTests {
 	}
 
 	@Test
-	@DisplayName("a connection that is being opened is closed before the listener is")
+	@DisplayName("A connection that is being opened is closed before the listener is")
 	void connectionIsClosed() throws Exception {
 		startConnecting();
 		Thread closer = new Thread(this.listener::close);
@@ -67,7 +67,7 @@ class NotificationListenerTests {
 	}
 
 	@Test
-	@DisplayName("a stop ends when the listener is closed before its turn has come on the thread")
+	@DisplayName("A stop ends when the listener is closed before the stop runs on its thread")
 	void stopEnds() throws Exception {
 		CompletableFuture<Boolean> busy = new CompletableFuture<>();
 		CompletableFuture<Boolean> done = new CompletableFuture<>();

@@ -38,7 +38,7 @@ class RedisAddressTests {
 
 	@ParameterizedTest
 	@MethodSource("addresses")
-	@DisplayName("Host and port, or what stands for them, without user and password")
+	@DisplayName("The address has host and port, or socket or master name, without user and password")
 	void address(RedisConfiguration configuration, String address) {
 		assertThat(RedisAddress.describe(configuration)).isEqualTo(address);
 	}

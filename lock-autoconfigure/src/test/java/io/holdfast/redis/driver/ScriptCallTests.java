@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.Mockito.mock;
 
 /**
- * What becomes of a call when its command is written, answered or given up.
+ * Life of a call: its command is written, answered or given up.
  */
 class ScriptCallTests {
 
@@ -26,7 +26,7 @@ class ScriptCallTests {
 	private final ScriptCall<Object> call = call((reply) -> reply.number(0));
 
 	@Test
-	@DisplayName("a command that was given up is written without its script, where the driver writes it all the same")
+	@DisplayName("A command that was given up is written without its script, if the driver writes it at all")
 	void givenUp() {
 		assertThat(written(this.call))
 			.isEqualTo("*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + new String(Script.PING.digest(), StandardCharsets.US_ASCII)
@@ -36,7 +36,7 @@ class ScriptCallTests {
 	}
 
 	@Test
-	@DisplayName("Redis may run a command that was written, unless it knew the script of no copy")
+	@DisplayName("A written command may have run, unless its only copy was answered with an unknown script")
 	void mayRun() {
 		assertThat(this.call.isWritten()).isFalse();
 		written(this.call);
@@ -58,7 +58,8 @@ class ScriptCallTests {
 	}
 
 	@Test
-	@DisplayName("what depends on a call that was given up finds its command given up, and its answer is not read")
+	@DisplayName("A cancelled call first gives up its command, then completes its dependents, and its answer is not"
+			+ " read")
 	void givesUpCommandFirst() {
 		ScriptCall<Object> reading = call((reply) -> {
 			throw new AssertionError("read");
@@ -71,7 +72,7 @@ class ScriptCallTests {
 	}
 
 	@Test
-	@DisplayName("a command that the driver cancels by itself fails the call")
+	@DisplayName("A command that the driver cancels fails the call")
 	void failsWhenDriverCancels() {
 		this.call.cancel();
 		assertThat(this.call).isCompletedExceptionally();
@@ -79,7 +80,7 @@ class ScriptCallTests {
 	}
 
 	@Test
-	@DisplayName("a command that is written again may have run before, and what was read of its first answer does not count")
+	@DisplayName("A command that is written again may have run before, and a partial first answer does not count")
 	void repeated() {
 		Function<ScriptReply, Object> reader = (reply) -> List.of(reply.size(), reply.number(0), reply.isRepeated(),
 				reply.isLate());
@@ -97,7 +98,7 @@ class ScriptCallTests {
 	}
 
 	@Test
-	@DisplayName("an error of Redis fails the call, without the arguments that it quotes")
+	@DisplayName("An error of Redis fails the call, without the quoted arguments")
 	void error() {
 		this.call.getOutput().setError(ByteBuffer.wrap("ERR 0123456789abcdef0123456789abcdef:7".getBytes()));
 		this.call.complete();
@@ -105,14 +106,14 @@ class ScriptCallTests {
 	}
 
 	@Test
-	@DisplayName("a reply that is not understood fails the call")
+	@DisplayName("A reply that cannot be read fails the call")
 	void failsOnStrangeReply() {
 		this.call.complete();
 		assertThat(this.call).isCompletedExceptionally();
 	}
 
 	@Test
-	@DisplayName("the driver is told the first key, for the node of a cluster and for logs, and no token")
+	@DisplayName("The driver gets the first key, for the node of a cluster and for logs, and no token")
 	void arguments() {
 		ScriptCall<Object> keyed = new ScriptCall<>(this.executor, Script.PING, RedisKeys.bytes("lock:ä", "second"),
 				new Object[] { "secret token" }, "ping", (reply) -> "");

@@ -62,7 +62,7 @@ class ScriptExecutorTests {
 	}
 
 	@Test
-	@DisplayName("Calls that were given up in an outage take no memory until its end, and the others are sent")
+	@DisplayName("In an outage, calls that were given up take no memory, and the remaining calls are sent afterwards")
 	void givenUp() {
 		List<WeakReference<CompletableFuture<Integer>>> givenUp = new ArrayList<>();
 		List<CompletableFuture<Integer>> kept = new ArrayList<>();
@@ -87,7 +87,8 @@ class ScriptExecutorTests {
 	}
 
 	@Test
-	@DisplayName("A call that was given up in an outage is never written, others are to the next connection")
+	@DisplayName("A call that was given up in an outage is never written, the remaining calls go to the next"
+			+ " connection")
 	void written() {
 		ScriptCall<?> givenUp = (ScriptCall<?>) write();
 		ScriptCall<?> kept = (ScriptCall<?>) write();
@@ -100,7 +101,8 @@ class ScriptExecutorTests {
 	}
 
 	@Test
-	@DisplayName("A connection that is lost before its first use counts as lost, and calls wait for the next one")
+	@DisplayName("A connection that is lost before its first use counts as lost, and calls wait for the next"
+			+ " connection")
 	void lostBeforeItsUse(TestRedis redis) {
 		this.server.restart();
 		LettuceConnectionFactory factory = new LettuceConnectionFactory(
@@ -134,7 +136,7 @@ class ScriptExecutorTests {
 	}
 
 	@Test
-	@DisplayName("Calls that wait for the connection fail when the context stops, and when it closes")
+	@DisplayName("Calls that wait for the connection fail when the context stops, and when the executor closes")
 	void closed() {
 		CompletableFuture<Integer> call = write();
 		this.executor.failUnsent();

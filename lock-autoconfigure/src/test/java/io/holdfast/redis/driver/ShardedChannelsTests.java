@@ -36,9 +36,9 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 /**
  * A service whose cluster divides channels among its nodes, so that a script cannot
- * publish to those in other slots than its keys'.
+ * publish to channels in other slots.
  */
-// Counts all warnings, also those of tests beside it.
+// Counts all warnings, also from tests beside it.
 @Isolated
 @ExtendWith(OutputCaptureExtension.class)
 class ShardedChannelsTests extends RedisTestCase {
@@ -46,16 +46,16 @@ class ShardedChannelsTests extends RedisTestCase {
 	private static final Duration SOON = Duration.ofSeconds(20);
 
 	@Test
-	@DisplayName("It is told with a cure, and waiters ask at intervals")
+	@DisplayName("The missing wake-ups are logged with a cure, and waiters poll")
 	void polls(CapturedOutput output) throws IOException {
 		onService(this.redis.keyPrefix(), (first, second) -> {
 			LeaseEngine engine = second.getBean(LeaseEngine.class);
-			await("word of it").atMost(SOON).until(() -> engine.status().trouble() != null);
+			await("the reported trouble").atMost(SOON).until(() -> engine.status().trouble() != null);
 			assertThat(engine.status().trouble()).contains("set holdfast.wake-up.mode to polling");
 			assertThat(engine.status().listening()).isFalse();
 			assertHandedOver(first, second);
 		});
-		// Once by each instance.
+		// One warning by each instance.
 		assertThat(output.toString().split("WARN", -1)).hasSize(3);
 		assertThat(output.toString().split("Wake-ups are not received from Redis", -1)).hasSize(3);
 	}
@@ -102,8 +102,8 @@ class ShardedChannelsTests extends RedisTestCase {
 	}
 
 	/**
-	 * As far as the channel of an instance is an argument. The real service refuses the
-	 * command in the script, which the script goes on after.
+	 * Recognise a script with the channel of an instance as an argument. The real service
+	 * refuses only PUBLISH inside the script, which goes on.
 	 */
 	private static boolean isRefused(List<String> words, String channelPrefix) {
 		if (!words.get(0).toUpperCase(Locale.ROOT).startsWith("EVAL") || words.get(2).equals("0")) {

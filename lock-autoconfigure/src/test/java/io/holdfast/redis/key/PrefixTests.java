@@ -12,7 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * Locks and semaphores whose prefixes are such that they might meet.
+ * Locks and semaphores with prefixes that might collide.
  */
 class PrefixTests {
 

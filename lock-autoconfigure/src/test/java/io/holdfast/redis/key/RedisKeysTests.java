@@ -28,13 +28,13 @@ class RedisKeysTests {
 	@ParameterizedTest
 	@CsvSource({ "lock:a, {lock:a}:queue", "lock:{a}b, lock:{a}b:queue", "lock:a{b, {lock:a{b}:queue",
 			"{a}{b, {a}{b:queue" })
-	@DisplayName("companions carry the tag of the lock key, or all of it as their tag")
+	@DisplayName("Companions carry the tag of the lock key, or the whole key as their tag")
 	void companions(String lock, String queue) {
 		assertThat(LockKeys.of(lock, true).queue()).isEqualTo(queue);
 	}
 
 	@Test
-	@DisplayName("a semaphore has four keys")
+	@DisplayName("A semaphore has four keys")
 	void keysOfPermits() {
 		assertThat(PermitKeys.of("semaphore:a", true)).isEqualTo(new PermitKeys("{semaphore:a}:holders",
 				"{semaphore:a}:queue", "{semaphore:a}:state", "{semaphore:a}:limit"));
@@ -44,7 +44,7 @@ class RedisKeysTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "lock:a}", "lock:{}a", "lock:{}{a}", "lock:a}b{c", "lock:a}{" })
-	@DisplayName("a key whose companions cannot be placed beside it is refused in a cluster, and only there")
+	@DisplayName("A key without room for companions in its slot is refused, in a cluster only")
 	void refusesInCluster(String lock) {
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> LockKeys.of(lock, true))
 			.withMessageContaining("'" + lock + "'")
@@ -56,7 +56,7 @@ class RedisKeysTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "{a}:queue", "{a}:fence", "lock:{a}b:fence", "{a}", "{a}:seen", "{a}:holders",
 			"lock:{a}:state", "{a}:limit", "{a}b}", "{a}}", "}", "}a" })
-	@DisplayName("a lock key that is, or has, the companion of another one is refused")
+	@DisplayName("A lock key that is, or has, the companion of another key is refused")
 	void refusesWhatMeetsOtherCompanions(String lock) {
 		for (boolean cluster : new boolean[] { true, false }) {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> LockKeys.of(lock, cluster))
@@ -68,7 +68,7 @@ class RedisKeysTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	@DisplayName("no two locks or two semaphores share a key, or one of them is refused")
+	@DisplayName("Two locks, or two semaphores, share no key, or one of both is refused")
 	void shareNoKey(boolean cluster) {
 		Map<String, String> owners = new HashMap<>();
 		Map<String, String> semaphores = new HashMap<>();
@@ -113,7 +113,7 @@ class RedisKeysTests {
 	}
 
 	@Test
-	@DisplayName("all keys of a lock are in one slot, whatever braces it has, or it is refused")
+	@DisplayName("All keys of a lock are in one slot, whatever its braces, or the lock is refused")
 	void shareOneSlot() {
 		Random random = new Random(42);
 		int placed = 0;

@@ -11,7 +11,7 @@ public final class TestOptions {
 	}
 
 	/**
-	 * Return those that the properties have by default.
+	 * Return the options with the properties' defaults.
 	 */
 	public static RedisStoreOptions defaults() {
 		return new RedisStoreOptions("lock:", "semaphore:", "holdfast:wake:", null, Duration.ofHours(24),

@@ -15,7 +15,7 @@ import org.springframework.data.redis.RedisSystemException;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What the words of Redis and its drivers mean.
+ * Meaning of the error messages of Redis and its drivers.
  */
 class RedisFailuresTests {
 
@@ -28,7 +28,7 @@ class RedisFailuresTests {
 			"ERR Can not execute the command on a stale replica script: f3, on @user_script:7.",
 			"ERR WAIT cannot be used with replica instances.", "Command timed out after 1 second(s)",
 			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
-	@DisplayName("trouble that passes is temporary, and has to do with no key")
+	@DisplayName("Temporary trouble is a temporary failure without a key")
 	void temporary(String text) {
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
@@ -39,7 +39,7 @@ class RedisFailuresTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "TRYAGAIN Multiple keys request during rehashing of slot",
 			"ERR Script attempted to access a non local key in a cluster node script: f3, on @user_script:7." })
-	@DisplayName("a slot that moves is worth waiting for")
+	@DisplayName("A moving slot is a temporary failure")
 	void movingSlot(String text) {
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isTrue();
@@ -52,7 +52,7 @@ class RedisFailuresTests {
 			"ERR ACL failure in script: User app has no permissions to run the 'set' command",
 			"NOAUTH Authentication required.", "WRONGPASS invalid username-password pair or user is disabled.",
 			"ERR unknown command 'EVALSHA'", "CROSSSLOT Keys in request don't hash to the same slot" })
-	@DisplayName("trouble that needs an operator's help is not temporary, and tells what Redis said")
+	@DisplayName("Trouble that needs an operator is not temporary, and the message quotes Redis")
 	void lasting(String text) {
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
@@ -78,19 +78,19 @@ class RedisFailuresTests {
 			Connection refused: localhost/127.0.0.1:6379                                    | false
 			Command timed out after 1 second(s)                                             | false
 			""")
-	@DisplayName("an answer of Redis is a refusal, without the key, unless the key is its reason")
+	@DisplayName("An error reply of Redis is a refusal, without the key unless the key is its reason")
 	void refused(String text, boolean refused) {
 		String refusal = RedisFailures.of(wrapped(text), "lock:a").refusal();
 		assertThat(refusal != null).isEqualTo(refused);
 		assertThat(String.valueOf(refusal)).doesNotContain("lock:a");
 		if (refused) {
-			// What follows may be arguments.
+			// Arguments may follow.
 			assertThat(refusal).contains(": ", text.substring(0, 12));
 		}
 	}
 
 	@Test
-	@DisplayName("memory that is full may be free again, and the message names the setting")
+	@DisplayName("Full memory is temporary, and the message names the setting")
 	void outOfMemory() {
 		String text = "OOM command not allowed when used memory > 'maxmemory'.";
 		StoreCommandException failure = RedisFailures.of(wrapped(text), "lock:a");
@@ -105,7 +105,7 @@ class RedisFailuresTests {
 
 	@ParameterizedTest
 	@MethodSource("wrongTypes")
-	@DisplayName("a wrong type, and a number that none of ours can be, name the key and the cure")
+	@DisplayName("A wrong type or a foreign number is an error that names the key and the cure")
 	void wrongType(Throwable error) {
 		StoreCommandException failure = RedisFailures.of(error, "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
@@ -120,7 +120,7 @@ class RedisFailuresTests {
 					"ERR unknown command 'EVAL', with args beginning with: 'return redis.call('get', KEYS[1])' '0' ",
 					"NOPERM User app has no permissions to access the 'holdfast:wake:%1$s' channel",
 					"ERR value is not an integer: %1$s:7" })
-	@DisplayName("no text, nor any of its causes, tells a token, the id of an instance or a script")
+	@DisplayName("No message, and no message of a cause, has a token, the id of an instance or a script")
 	void tellsNoArguments(String text) {
 		String id = "0123456789abcdef0123456789abcdef";
 		StoreCommandException failure = RedisFailures.of(wrapped(text.formatted(id, id.substring(0, 20))), "lock:a");
@@ -133,7 +133,7 @@ class RedisFailuresTests {
 	}
 
 	@Test
-	@DisplayName("an error that tells nothing is the cause as it is")
+	@DisplayName("An error without arguments stays the cause as it is")
 	void keepsCause() {
 		Exception error = wrapped("LOADING Redis is loading the dataset in memory");
 		assertThat(RedisFailures.of(error, "lock:a")).cause().isSameAs(error);

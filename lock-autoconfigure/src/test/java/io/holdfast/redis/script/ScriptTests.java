@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ScriptTests {
 
 	@Test
-	@DisplayName("what is sent is the script, the count of its keys, these, and its arguments")
+	@DisplayName("A command consists of the script, the number of keys, the keys and the arguments")
 	void sameAsTheDriver() {
 		byte[][] keys = RedisKeys.bytes("lock:ä", "second");
 		String[] args = { "secret token", "", "x".repeat(12_345) };
@@ -42,7 +42,7 @@ class ScriptTests {
 	}
 
 	@Test
-	@DisplayName("texts, numbers and flags are written as their bytes")
+	@DisplayName("Texts, numbers and flags are written as their bytes")
 	void anything() {
 		String bytes = "\u0001\u0000ä";
 		assertThat(sentAs("ä", 9, 10, 1099, Long.MAX_VALUE, -1, Long.MIN_VALUE, true, false, bytes))

@@ -21,7 +21,7 @@ class StoreScriptsTests {
 	}
 
 	@Test
-	@DisplayName("A prefix is written by the numbers of its bytes, in digits that Lua knows whatever the locale")
+	@DisplayName("A prefix is written as the numbers of its bytes, in ASCII digits in any locale")
 	void digits() {
 		Locale.setDefault(Locale.forLanguageTag("ar-EG"));
 		RedisStoreOptions options = new RedisStoreOptions("lock:", "semaphore:", "tür:", null, Duration.ofHours(24),
