@@ -19,11 +19,11 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Who waits for whom in a circle.
+ * Cycles of threads that wait for each other.
  */
 class DeadlockFinderTests {
 
-	/** By instance: what its threads hold and wait for. */
+	/** Held and awaited keys of threads, by instance. */
 	private final Map<String, List<Entry>> holds = new LinkedHashMap<>();
 
 	private final Map<String, List<Entry>> waits = new LinkedHashMap<>();
@@ -83,7 +83,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("two threads that wait for each other are a cycle, in one instance or in two")
+	@DisplayName("Two threads that wait for each other are a cycle, in one instance or in two")
 	void findsTwo() {
 		holds("A1", "x");
 		waits("A1", "y");
@@ -97,7 +97,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("a chain is no cycle, nor is a thread that holds what no thread waits for")
+	@DisplayName("A chain is no cycle, and neither is a holder without waiters")
 	void findsNoneInChain() {
 		holds("A1", "x");
 		waits("A1", "y");
@@ -111,7 +111,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("threads of the same number in two instances are two threads")
+	@DisplayName("Threads of the same number in two instances are two threads")
 	void tellsThreadsOfInstancesApart() {
 		holds("A1", "x");
 		waits("B1", "x");
@@ -121,7 +121,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("a thread that waits for a lock waits for all of its readers")
+	@DisplayName("A thread that waits for a lock waits for all of its readers")
 	void waitsForAllReaders() {
 		reads("A1", "x");
 		reads("B1", "x");
@@ -134,7 +134,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("a thread that waits for what it holds itself waits for ever")
+	@DisplayName("A thread that waits for its own lock waits for ever")
 	void findsOne() {
 		holds("A1", "x");
 		waits("A1", "x");
@@ -142,7 +142,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("what belongs to no thread, and semaphores, are in no cycle")
+	@DisplayName("Holds without a thread, and semaphores, are in no cycle")
 	void leavesOutWhatHasNoThread() {
 		holds("A0", "x");
 		waits("A0", "y");
@@ -156,7 +156,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("of threads that are entangled in several cycles one is told")
+	@DisplayName("Of overlapping cycles a single cycle is reported")
 	void tellsOneOfEntangled() {
 		reads("A1", "x");
 		reads("B1", "x");
@@ -170,7 +170,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("a thread that only waits for entangled ones is not one of them")
+	@DisplayName("A thread that waits for a cycle is not part of the cycle")
 	void leavesOutBystanders() {
 		holds("A1", "x");
 		waits("A1", "y");
@@ -183,7 +183,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("many threads and keys are no trouble")
+	@DisplayName("Many threads and keys take little time")
 	void findsAmongMany() {
 		for (int i = 1; i <= 20_000; i++) {
 			holds("A" + i, "key" + i);
@@ -197,7 +197,7 @@ class DeadlockFinderTests {
 	}
 
 	@Test
-	@DisplayName("what was not the same twice is left out: it may have passed before the other was there")
+	@DisplayName("Only holds and waits that last over both reports count")
 	void keepsWhatLasts() {
 		holds("A1", "x");
 		waits("A1", "y");

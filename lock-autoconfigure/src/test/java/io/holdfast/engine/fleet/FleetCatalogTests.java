@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * The catalogue of locks: what is found, how old it is, and how much work it is.
+ * Content, age and cost of the catalogue of locks.
  */
 class FleetCatalogTests {
 
@@ -62,7 +62,7 @@ class FleetCatalogTests {
 				(fence > 0) ? 1 : 0, (fence > 0) ? List.of(holder) : List.of(), waiting, List.of()));
 	}
 
-	/** With the fence of one before it. */
+	/** With an earlier hold's fence. */
 	private void putForeign(String key, long fence, long ttlMillis) {
 		this.stored.put(key, new Standing(new Resource(Kind.LOCK, key), ttlMillis, fence, null, 0, 0, 1,
 				List.of(new TokenState("stranger", Resource.ALL, ttlMillis)), 0, List.of()));
@@ -85,7 +85,7 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("it counts all, finds by a part of the key in any case, and gives pages in the order of keys")
+	@DisplayName("The catalogue counts all locks, finds keys by a part in any case, and sorts pages by key")
 	void searches() {
 		putMany(25);
 		put("Order:1", 7, 0, 30_000);
@@ -102,7 +102,8 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("it sorts by waiters and by age, of which unknown ones come first; filters what is contended, foreign or held long")
+	@DisplayName("The catalogue sorts by waiters and by age, unknown ages first, and filters contended, foreign and"
+			+ " old locks")
 	void sortsAndFilters() {
 		put("young", 900, 1, 30_000);
 		put("old", 100, 0, 30_000);
@@ -123,7 +124,8 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("what never ends, or has less than half of its longest time left, was not renewed; a new hold begins anew")
+	@DisplayName("A lock without an end, or with less than half of its longest remaining time, counts as not renewed;"
+			+ " a new hold starts again")
 	void tellsWhatIsNotRenewed() {
 		put("frozen", 100, 0, 30_000);
 		put("short", 200, 0, 5_000);
@@ -142,7 +144,7 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("the store is walked over again only after a rest of nine times as long")
+	@DisplayName("The next walk over the store starts after a pause of nine times the last walk")
 	void rests() {
 		this.partNanos = Duration.ofMillis(100).toNanos();
 		putMany(30);
@@ -158,7 +160,8 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("a question goes on for a second: the first ones tell that there is more, later ones get what is known")
+	@DisplayName("A search takes a second at most: the first results are marked as incomplete, later ones use the last"
+			+ " complete walk")
 	void answersInParts() {
 		this.partNanos = Duration.ofMillis(100).toNanos();
 		putMany(250);
@@ -177,7 +180,7 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("a walk that fails is begun anew")
+	@DisplayName("A failed walk starts again")
 	void beginsAnew() {
 		putMany(15);
 		this.broken = true;
@@ -187,7 +190,7 @@ class FleetCatalogTests {
 	}
 
 	@Test
-	@DisplayName("no more is listed than a lot, and that is told")
+	@DisplayName("The catalogue has a maximum size, and marks the result as incomplete")
 	void endsAtMost() {
 		putMany(FleetCatalog.MOST / 100);
 		FleetCatalog endless = new FleetCatalog(() -> this.now, (cursor) -> {

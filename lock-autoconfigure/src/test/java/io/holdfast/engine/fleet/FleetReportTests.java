@@ -11,7 +11,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What two reports of an instance have in common.
+ * Common entries of two reports of an instance.
  */
 class FleetReportTests {
 
@@ -28,14 +28,14 @@ class FleetReportTests {
 	}
 
 	@Test
-	@DisplayName("what the same thread holds or waits for is the same")
+	@DisplayName("Entries of the same thread and hold are common entries")
 	void lasts() {
 		assertThat(holds(entry(1, 7, 100)).entriesAlsoIn(holds(entry(1, 7, 100)))).isEqualTo(holds(entry(1, 7, 100)));
 		assertThat(waits(entry(1, 7, 0)).entriesAlsoIn(waits(entry(1, 7, 0)))).isEqualTo(waits(entry(1, 7, 0)));
 	}
 
 	@Test
-	@DisplayName("what was passed on in between, to another thread or back, is not the same")
+	@DisplayName("Entries of another thread, or of a later hold, are not common entries")
 	void passedOn() {
 		FleetReport before = holds(entry(1, 7, 100));
 		assertThat(before.entriesAlsoIn(holds(entry(1, 8, 101))).reports().get(0).holds()).isEmpty();

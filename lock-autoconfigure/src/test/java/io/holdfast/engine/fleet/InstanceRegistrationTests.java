@@ -38,7 +38,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How an instance is known to those who watch.
+ * Registration of an instance in the fleet.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class InstanceRegistrationTests extends ScriptedEngine {
@@ -75,7 +75,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an instance says that it is there at once, and again every minute")
+	@DisplayName("An instance joins at its start, and again every minute")
 	void joinsAndRefreshes() {
 		assertThat(Fleet.of(this.engine).info()).isNull();
 		register();
@@ -92,7 +92,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("instances that have left keep their names while there is room, the latest for the longest")
+	@DisplayName("Instances that have left keep their names while there is room, the latest for the longest")
 	void namesOfFormerInstances() {
 		register();
 		this.store.members = members("first", InstanceRegistration.MAX_NAMES - 1);
@@ -127,7 +127,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an error while it finds out what to tell is trouble as any other, and it is tried again")
+	@DisplayName("An error of the source of the description is trouble like any other, and the registration is tried"
+			+ " again")
 	void triesAgainAfterAnError() {
 		AtomicBoolean failed = new AtomicBoolean();
 		Fleet.of(this.engine).register(() -> {
@@ -168,7 +169,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("of trouble at the start it is warned that leases do depend on that")
+	@DisplayName("Trouble at the start is logged with its effect: no leases")
 	void warnsAtTheStart(CapturedOutput output) {
 		register();
 		fail(true);
@@ -182,7 +183,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a store that does not answer is told again, and once it answers as often as any other")
+	@DisplayName("A join without an answer is repeated, and after the answer the instance joins as often as any other")
 	void joinsAgainAfterSilence() {
 		register();
 		ScriptedStore.Command first = this.store.last("join");
@@ -200,7 +201,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("leases go on where the key of the fleet alone is away for longer than an instance is remembered")
+	@DisplayName("Leases go on where only the fleet's key is unavailable, for longer than an instance is remembered")
 	void fleetKeyAway() {
 		register();
 		answer();
@@ -227,7 +228,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("the answer to a join before a restart does not keep the instance from joining again")
+	@DisplayName("The answer to a join before a restart does not keep the instance from joining again")
 	void oldAnswer() {
 		LeaseEngine engine = engineOfManyIds();
 		ScriptedStore.Command first = this.store.last("join");
@@ -240,7 +241,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a doubtful token of the time before a restart is released again while the instance joins")
+	@DisplayName("A doubtful token from before a restart is released again while the instance joins")
 	void releasesAgain() {
 		LeaseEngine engine = engineOfManyIds();
 		answer();
@@ -261,7 +262,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an instance that leaves before it was known is not warned, as after a start that failed")
+	@DisplayName("Leaving before the first join logs no warning, as after a failed start")
 	void leavesInSilence(CapturedOutput output) {
 		register();
 		this.engine.shutDown(Duration.ofSeconds(1));
@@ -270,7 +271,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a right that is missing is warned of at once")
+	@DisplayName("A missing right is logged at once")
 	void warnsOfWhatDoesNotPass(CapturedOutput output) {
 		register();
 		fail(false);
@@ -278,7 +279,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("who does not know itself is no trouble for anybody, and gets leases")
+	@DisplayName("An instance whose description fails gets leases all the same")
 	void survivesItsSource(CapturedOutput output) {
 		Fleet.of(this.engine).register(() -> {
 			throw new IllegalStateException("no name");
@@ -291,7 +292,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("at its shut-down an instance says that it leaves, and nothing any more")
+	@DisplayName("At shut-down an instance leaves, and sends nothing after that")
 	void leaves() {
 		register();
 		answer();
@@ -308,7 +309,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("it does not leave before it has joined, or it would stay")
+	@DisplayName("An instance leaves only after its join, or its entry would stay")
 	void leavesAfterJoining() {
 		register();
 		this.store.sent();
@@ -320,7 +321,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a store that does not answer keeps no instance from shutting down")
+	@DisplayName("A silent store keeps no instance from shutting down")
 	void leavesASilentStore() {
 		register();
 		answer();
@@ -332,7 +333,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an instance that goes on after a shut-down says so")
+	@DisplayName("An instance that is resumed after a shut-down joins again")
 	void joinsAgain() {
 		register();
 		answer();
@@ -346,7 +347,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("one that goes on while its last word is not answered says so once in a minute, as before")
+	@DisplayName("An instance that is resumed before its join is answered joins once a minute, as before")
 	void joinsAgainBeforeTheAnswer() {
 		register();
 		ScriptedStore.Command first = this.store.last("join");
@@ -365,7 +366,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a lease is asked for when the store has said that the instances fit each other, and not before")
+	@DisplayName("A lease is requested once the store has confirmed compatibility")
 	void asksWhenAdmitted() {
 		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
@@ -377,7 +378,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an instance that does not fit others gets no lease, is told why, and asks every ten seconds whether it does")
+	@DisplayName("An incompatible instance gets no lease, fails with the reason, and checks again every ten seconds")
 	void keptOut(CapturedOutput output) {
 		register();
 		CompletableFuture<LockLease> early = this.service.acquireAsync(REQUEST);
@@ -403,7 +404,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an instance that does not fit any more gets no further lease, and keeps what it has")
+	@DisplayName("An instance that becomes incompatible gets no further lease, and keeps its leases")
 	void keptOutLater() {
 		register();
 		answer();
@@ -419,7 +420,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("one that was silent for so long that it may be forgotten joins again before it asks for a lease")
+	@DisplayName("An instance that was silent beyond its retention joins again before its next request")
 	void joinsBeforeItAsks() {
 		register();
 		answer();
@@ -433,7 +434,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("what cannot be found out for good, or for want of a name, keeps no lease back")
+	@DisplayName("A check that fails for good, as without rights, holds back no lease")
 	void asksWithoutRights() {
 		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
@@ -443,7 +444,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a request that cannot be sent yet fails as one to a store that fails, and asks again for as long as it may")
+	@DisplayName("A request before the check fails as on a failing store, and repeats the check within its patience")
 	void asksAgain() {
 		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
@@ -456,7 +457,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("requests for several keys before the comparison have one comparison")
+	@DisplayName("Requests for several keys share one comparison")
 	void oneComparison() {
 		register();
 		this.store.sent();
@@ -471,7 +472,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("requests of two threads at once have one comparison")
+	@DisplayName("Simultaneous requests of two threads share one comparison")
 	void oneComparisonForTwoThreads() {
 		register();
 		fail(true);
@@ -494,7 +495,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a request without a wait time is asked for once the versions are compared")
+	@DisplayName("A request without a wait time is sent once the versions are compared")
 	void asksWithoutWaiting() {
 		register();
 		this.store.sent();
@@ -506,7 +507,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("requests without a wait time fail by the store after the command timeout without a comparison, also behind another one")
+	@DisplayName("Requests without a wait time fail by the store after the command timeout without a comparison, also"
+			+ " behind a waiting request")
 	void doesNotAskWithoutWaiting() {
 		register();
 		this.store.sent();
@@ -524,7 +526,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("requests without a wait time fail by the store when the comparison fails, also behind another one")
+	@DisplayName("Requests without a wait time fail by the store when the comparison fails, also behind a waiting"
+			+ " request")
 	void failsWithoutWaiting() {
 		register();
 		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
@@ -538,7 +541,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a request without a wait time behind another one asks for itself, once the versions are compared")
+	@DisplayName("A request without a wait time behind a waiting request is sent on its own, once the versions are"
+			+ " compared")
 	void triesBehindAnother() {
 		register();
 		this.service.acquireAsync(REQUEST);
@@ -551,7 +555,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("waiting requests fail by the store after the outage patience without a comparison")
+	@DisplayName("Waiting requests fail by the store after the outage patience without a comparison")
 	void waitsForTheOutagePatience() {
 		register();
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
@@ -571,7 +575,8 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a request that is cancelled during the comparison leaves nothing to release, and the next one is asked for")
+	@DisplayName("A request that is cancelled during the comparison leaves nothing to release, and the next request is"
+			+ " sent")
 	void cancelledDuringTheComparison() {
 		register();
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST);
@@ -582,7 +587,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a new subscription during the comparison has no request sent twice")
+	@DisplayName("A new subscription during the comparison has no request sent twice")
 	void listensDuringTheComparison() {
 		register();
 		this.service.acquireAsync(REQUEST);
@@ -592,7 +597,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a limit is set once the versions are compared, and fails with the comparison")
+	@DisplayName("A limit is set once the versions are compared, and fails with the comparison")
 	void limits() {
 		register();
 		this.store.sent();
@@ -607,7 +612,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("the release of an instance that does not fit any more brings in none of its waiters")
+	@DisplayName("The release of an incompatible instance brings in none of its waiters")
 	void releasesAlone() {
 		register();
 		answer();
@@ -634,19 +639,19 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("what was asked for once it was admitted is given up at the store, too, when its caller gives up")
+	@DisplayName("A cancelled request that was sent after admission is cancelled at the store, too")
 	void givesUpWhatItHasAsked() {
 		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
 		answer();
-		ScriptedStore.Command asked = this.store.last("acquire 1");
+		ScriptedStore.Command command = this.store.last("acquire 1");
 		lease.cancel(false);
-		assertThat(asked.isCancelled()).isTrue();
+		assertThat(command.isCancelled()).isTrue();
 		assertThat(this.store.sent()).endsWith("acquire 1", "release 1");
 	}
 
 	@Test
-	@DisplayName("a request whose wait is over before it could be sent is not sent behind its release")
+	@DisplayName("A request that times out before it is sent is not sent behind its release")
 	void asksNotAfterItsEnd() {
 		register();
 		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST.waitTime(Duration.ofMillis(300)));

@@ -25,7 +25,7 @@ class ReportCodecTests {
 			0, 0, null);
 
 	@Test
-	@DisplayName("a report is read as it was written")
+	@DisplayName("A report survives writing and reading")
 	void readsWhatWasWritten() {
 		InstanceReport report = new InstanceReport("0123abcd", List.of(HOLD), List.of(WAIT, WAIT), true);
 		assertThat(ReportCodec.read(ReportCodec.of(report))).isEqualTo(report);
@@ -34,7 +34,7 @@ class ReportCodecTests {
 	}
 
 	@Test
-	@DisplayName("names of threads and requests may be anything, and do not break out of their fields")
+	@DisplayName("Names of threads and requests may be anything, and do not break out of their fields")
 	void survivesNames() {
 		Entry odd = new Entry("0123abcd", 7, new Resource(Kind.LOCK, "k"), 1, "\u001e\u001fH\r\n",
 				"x".repeat(1000) + "\u001f", 42, 1, 1, 1, "a\u001eb");
@@ -48,7 +48,7 @@ class ReportCodecTests {
 	}
 
 	@Test
-	@DisplayName("a hold without a thread may have a note in its place")
+	@DisplayName("A hold without a thread may have a note in its place")
 	void readsNotes() {
 		Entry note = new Entry("0123abcd", 7, new Resource(Kind.LOCK, "k"), 1, null, "none (its caller has gone)", 0, 1,
 				1, 1, null);
@@ -57,7 +57,7 @@ class ReportCodecTests {
 	}
 
 	@Test
-	@DisplayName("an earlier version tells no notes")
+	@DisplayName("A report of an earlier version has no notes")
 	void readsEarlierVersions() {
 		String text = ReportCodec.of(new InstanceReport("0123abcd", List.of(HOLD), List.of(), false));
 		assertThat(ReportCodec.read(text.substring(0, text.lastIndexOf('\u001f'))).holds()).singleElement()
@@ -66,7 +66,7 @@ class ReportCodecTests {
 	}
 
 	@Test
-	@DisplayName("a later version may tell more")
+	@DisplayName("Further fields of a later version are ignored")
 	void readsLaterVersions() {
 		String text = ReportCodec.of(new InstanceReport("0123abcd", List.of(HOLD), List.of(), false)) + "\u001fmore";
 		assertThat(ReportCodec.read(text).holds()).containsExactly(HOLD);
@@ -76,7 +76,7 @@ class ReportCodecTests {
 	@ValueSource(strings = { "", "whatever", "0123abcd", "<script>\u001f0", "0123abcd\u001f0\u001eH\u001f7",
 			"0123abcd\u001f0\u001eH\u001fx\u001fLOCK\u001f1\u001f1\u001f1\u001f1\u001f1\u001fk\u001f\u001f",
 			"0123abcd\u001f0\u001eH\u001f1\u001fDOOR\u001f1\u001f1\u001f1\u001f1\u001f1\u001fk\u001f\u001f" })
-	@DisplayName("what is no report is none")
+	@DisplayName("Any other text is no report")
 	void refusesOtherText(String text) {
 		assertThat(ReportCodec.read(text)).isNull();
 	}

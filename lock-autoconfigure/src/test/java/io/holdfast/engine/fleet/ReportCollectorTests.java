@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How instances are asked for reports, and answer.
+ * Collecting and answering of reports.
  */
 class ReportCollectorTests extends ScriptedEngine {
 
@@ -31,7 +31,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("where no other instance is, there is no wait")
+	@DisplayName("Without another instance there is no wait")
 	void waitsForNoInstance() {
 		assertThat(ask(List.of(), List.of("00000009")))
 			.isCompletedWithValue(new FleetReport(List.of(OWN), List.of("00000009")));
@@ -39,7 +39,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("the answers are looked for again and again, until they are enough")
+	@DisplayName("Answers are collected again and again, until they are enough")
 	void collects() {
 		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of("00000009"));
 		this.store.sent();
@@ -53,7 +53,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an answer that was repeated is one, and the others are waited for")
+	@DisplayName("A repeated answer counts once, and the remaining answers are awaited")
 	void countsInstances() {
 		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of());
 		this.store.elapse(5);
@@ -69,7 +69,8 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("after a second what is there has to do, and who has not answered is silent; what is no report is none")
+	@DisplayName("After a second the collected answers are used, the other instances count as silent, and unreadable"
+			+ " answers are ignored")
 	void givesUp() {
 		CompletableFuture<FleetReport> reports = ask(List.of("00000001", "00000002"), List.of());
 		this.store.answerAtOnce("collect 2", (command) -> command.done(List.of()));
@@ -84,7 +85,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a question is answered by what this instance holds")
+	@DisplayName("An instance answers a request with its holds")
 	void answers() {
 		granted(REQUEST, 7);
 		this.store.sent();
@@ -93,7 +94,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("who floods an instance with questions gets no more answers until those before have come")
+	@DisplayName("Under a flood of requests an instance has a limited number of answers in flight")
 	void answersSoManyAtATime() {
 		for (int i = 0; i < 100; i++) {
 			this.store.wakeUps.reportWanted(ID);
@@ -107,7 +108,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("an answer that the store does not take up is no reason to give no more answers")
+	@DisplayName("After an answer that the store refuses, further answers are given")
 	void answersAfterSilence() {
 		for (int i = 0; i < 8; i++) {
 			this.store.wakeUps.reportWanted(ID);
@@ -120,7 +121,7 @@ class ReportCollectorTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("a question that cannot be read is no reason to give no more answers")
+	@DisplayName("After an unreadable request, further answers are given")
 	void answersAfterAnError() {
 		for (int i = 0; i < 8; i++) {
 			this.store.wakeUps.reportWanted("no hexadecimal digits");
