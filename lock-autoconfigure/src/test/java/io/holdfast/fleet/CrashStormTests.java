@@ -29,8 +29,8 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * One instance after the other is killed while its threads hold and wait for permits,
- * beside one that lives. Half of them pass on among their threads what they have.
+ * Instances are killed in turn while their threads hold and wait for permits, beside an
+ * instance that survives. Half of the instances hand leases over among their threads.
  */
 @WithRedis
 @Slow
@@ -38,18 +38,18 @@ class CrashStormTests {
 
 	private static final int CHILDREN = 50;
 
-	/** So many at most, until a kill has met a hold: most of them are short. */
+	/** Upper bound until a kill has met a hold: most children are short-lived. */
 	private static final int MAX_CHILDREN = 4 * CHILDREN;
 
 	/** How many live at the same time. */
 	private static final int ALIVE = 4;
 
-	/** Of each instance: some have to wait even if only one is alive. */
+	/** Threads of each instance: some have to wait even if only one instance is alive. */
 	private static final int THREADS = 3;
 
 	private static final int LIMIT = 3;
 
-	/** How long a child lives on at most, after it was ready or held something. */
+	/** Longest life of a child after its start or first hold. */
 	private static final int MOMENT = (int) TimeUnit.MILLISECONDS.toNanos(100);
 
 	/** Long enough for a JVM that has just started on a busy machine to renew in time. */
@@ -67,7 +67,7 @@ class CrashStormTests {
 		String lockKey = "storm-lock";
 		LockRequest lock = LockRequest.of(lockKey).leaseTime(LEASE).waitTime(Duration.ofMinutes(1));
 		Queue<Worker> killed = new ConcurrentLinkedQueue<>();
-		// Of the instance that lives through all of it.
+		// Of the surviving instance.
 		Notes survivor = new Notes();
 		Notes lockSurvivor = new Notes();
 		try (Fleet fleet = new Fleet(redis)) {
@@ -123,7 +123,7 @@ class CrashStormTests {
 		assertThat(Overlaps.assertWithin(holds(key, survivor, killed), LIMIT)).as("permits held at one moment")
 			.isEqualTo(LIMIT);
 		Hold.assertExclusive(holds(lockKey, lockSurvivor, killed));
-		// Of the one or the other: chance decides which of them a kill meets.
+		// Of permits or of the lock: chance decides which of both a kill meets.
 		assertThat(killed.stream().mapToInt((child) -> child.unreleased(key) + child.unreleased(lockKey)).sum())
 			.as("holds ended by a kill")
 			.isPositive();

@@ -24,16 +24,16 @@ final class Crowd {
 	}
 
 	/**
-	 * Run all, each on a thread of its own, and wait for them, a minute at most; the
-	 * first error counts.
+	 * Run all tasks, each on its own thread, and wait for a minute at most; the first
+	 * error counts.
 	 */
 	void run() throws Exception {
 		run(Duration.ofMinutes(1));
 	}
 
 	/**
-	 * Run all, as {@link #run()} does, for as long as that may take on a busy machine.
-	 * @param timeout how long it may take at most
+	 * Run all tasks, as {@link #run()} does, with a timeout for a busy machine.
+	 * @param timeout the longest time
 	 */
 	void run(Duration timeout) throws Exception {
 		long deadline = System.nanoTime() + timeout.toNanos();
@@ -58,7 +58,7 @@ final class Crowd {
 		}
 	}
 
-	/** What one of them does. */
+	/** A task of a thread. */
 	interface Task {
 
 		void run() throws Exception;

@@ -45,7 +45,7 @@ record Data(StringRedisTemplate template, String keyPrefix) {
 		this.template.opsForValue().set(key(this.keyPrefix, name), Long.toString(value));
 	}
 
-	/** Read, pause, write: two at the same time lose one of their additions. */
+	/** Read, pause, write: of two simultaneous additions one is lost. */
 	void add(String name, long summand) {
 		long value = get(name);
 		LockSupport.parkNanos(PAUSE);

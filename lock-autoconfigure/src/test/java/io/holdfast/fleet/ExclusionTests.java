@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * One holder at a time, over three contexts of one JVM and over three child JVMs.
+ * A single holder at a time, over three contexts of one JVM and over three child JVMs.
  */
 @Slow
 class ExclusionTests extends FleetTestCase {
@@ -42,7 +42,8 @@ class ExclusionTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S16 an unguarded counter is right under the lock: 3 contexts, 4 threads each; no holds overlap, fences grow")
+	@DisplayName("S16 An unguarded counter is right under the lock: 3 contexts, 4 threads each; no holds overlap,"
+			+ " fences grow")
 	void counterOfContexts() throws Exception {
 		Data data = fleet.data();
 		Collection<Hold> holds = new ConcurrentLinkedQueue<>();
@@ -80,7 +81,7 @@ class ExclusionTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S1 the lock is waited for until the time limit, and its value names the owner")
+	@DisplayName("S1 A request waits until its time limit, and the lock's value names the owner")
 	void waitsUntilLimit() {
 		LockService owner = contexts.get(0);
 		LockService other = contexts.get(1);
@@ -94,7 +95,7 @@ class ExclusionTests extends FleetTestCase {
 		assertThat(late.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
 				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
 		assertThat(Duration.ofNanos(late.endedAt() - from)).isBetween(limit, limit.plus(Fleet.PROMPT));
-		assertThat(fleet.owner("limit")).as("owner after the other's attempt").isEqualTo(token);
+		assertThat(fleet.owner("limit")).as("owner after the second attempt").isEqualTo(token);
 
 		Attempt<LockLease> inTime = Attempt.start(other, LockRequest.of("limit").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("limit", 1);
@@ -106,7 +107,7 @@ class ExclusionTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S5 of many contenders for an expired lock exactly one wins, whichever client left it")
+	@DisplayName("S5 Of many contenders for an expired lock exactly one wins, whichever client left the lock")
 	void oneTakesOverExpired() throws Exception {
 		for (int round = 0; round < 5; round++) {
 			String key = "expired" + round;
@@ -134,7 +135,7 @@ class ExclusionTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S18 every grant has a token of its own that tells its instance, over contexts and JVMs")
+	@DisplayName("S18 Every grant has its own token, which names its instance, over contexts and JVMs")
 	void tokensAreUnique() {
 		Set<String> tokens = new HashSet<>();
 		Set<String> instances = new HashSet<>();

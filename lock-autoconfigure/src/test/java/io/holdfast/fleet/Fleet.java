@@ -29,18 +29,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The instances of one test on one Redis, and what is to be seen of them there. Closed at
- * the test's end, if not before.
+ * Instances of a test on one Redis, and their keys there. Closed at the test's end at the
+ * latest.
  */
 final class Fleet implements AutoCloseable {
 
 	/**
-	 * How soon the next waiter must be served when nothing is wrong. Far above what it
-	 * takes, and below the re-send time of 2 s and more: so it was not by asking again.
+	 * Longest time until the next waiter is served without trouble. Far above the usual
+	 * time, and below the shortest polling interval of 2 s: so polling was not the
+	 * reason.
 	 */
 	static final Duration PROMPT = Duration.ofMillis(1500);
 
-	/** How long a test waits for what must happen before it fails. */
+	/** Longest wait of a test for an expected event. */
 	static final Duration PATIENCE = Duration.ofSeconds(20);
 
 	@SuppressWarnings("rawtypes")
@@ -66,7 +67,9 @@ final class Fleet implements AutoCloseable {
 		redis.closeAtEnd(this::close);
 	}
 
-	/** Start one more instance in this JVM. Blocks until it receives wake-ups. */
+	/**
+	 * Start a further instance in this JVM. Blocks until the instance receives wake-ups.
+	 */
 	LockService start(String... properties) {
 		int before = channels().size();
 		ConfigurableApplicationContext context = TestApplication.start(this.redis.host(), this.redis.port(),
@@ -88,8 +91,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Start several instances in this JVM, of which the first, the third and so on pass
-	 * on among their threads what they hold, and the others do not.
+	 * Start several instances in this JVM; every second instance hands leases over among
+	 * its threads.
 	 */
 	List<LockService> startMixed(int count) {
 		return IntStream.range(0, count).mapToObj((i) -> start(Order.values()[i % 2].properties())).toList();
@@ -111,39 +114,39 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Start one more instance in a JVM of its own. Returns at once; it is ready when it
-	 * answers.
+	 * Start a further instance in its own JVM. Returns at once; the instance is ready
+	 * when it answers.
 	 */
 	Worker startWorker(String... properties) {
 		return add(new Worker(this.redis, null, List.of(properties)));
 	}
 
-	/** Start one more instance in a JVM of its own, of another version. */
+	/** Start a further instance of another version in its own JVM. */
 	Worker startOther(String classPath, String... properties) {
 		return add(Worker.of(classPath, this.redis, List.of(properties)));
 	}
 
 	/**
-	 * Start several instances in JVMs of their own, of which the first, the third and so
-	 * on pass on among their threads what they hold, and the others do not.
+	 * Start several instances in JVMs of their own; every second instance hands leases
+	 * over among its threads.
 	 */
 	List<Worker> startMixedWorkers(int count) {
 		return IntStream.range(0, count).mapToObj((i) -> startWorker(Order.values()[i % 2].properties())).toList();
 	}
 
-	/** Start one more instance in a JVM of its own, whose clock is wrong. */
+	/** Start a further instance with a wrong clock in its own JVM. */
 	Worker startWorker(Duration clockShift) {
 		return add(new Worker(this.redis, clockShift, List.of()));
 	}
 
 	/**
-	 * Start one more instance in a small JVM of its own, which uses a semaphore and a
+	 * Start a further instance in a small JVM of its own, which uses a semaphore and a
 	 * lock until it is killed. May be called by many threads.
-	 * @param order whether it passes on what it has
-	 * @param most what permits it is to acquire at most at a time
-	 * @param threads how many of its threads do so
-	 * @param lock the lock it is to acquire
-	 * @param lockThreads how many of its threads do so
+	 * @param order whether the instance hands leases over among its threads
+	 * @param most the request for the most permits at a time
+	 * @param threads number of threads for permits
+	 * @param lock the request for the lock
+	 * @param lockThreads number of threads for the lock
 	 * @return the child
 	 */
 	Worker startUser(Order order, SemaphoreRequest most, int threads, LockRequest lock, int lockThreads) {
@@ -167,7 +170,7 @@ final class Fleet implements AutoCloseable {
 		return this.redis.keyPrefix() + key;
 	}
 
-	/** Where those wait that want the exclusive lock. */
+	/** Return the key of the queue for a lock. */
 	String queueKey(String key) {
 		return "{" + lockKey(key) + "}:queue";
 	}
@@ -190,7 +193,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How many milliseconds the lock key lives; -1 without end, -2 if it is not there.
+	 * Return the remaining milliseconds of the lock key; -1 without an expiry, -2 without
+	 * the key.
 	 */
 	long ttl(String key) {
 		return template().execute(RedisScript.of("return redis.call('PTTL', KEYS[1])", Long.class),
@@ -198,9 +202,9 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How many milliseconds the lease has left that ends first, by the server's clock; -1
-	 * if no holder is left that had one.
-	 * @param holders the key in Redis of those who hold permits, or read or write
+	 * Return the remaining milliseconds of the first lease to end, by the server's clock;
+	 * -1 without a holder.
+	 * @param holders the key of the holders in Redis
 	 */
 	long firstLeaseLeft(String holders) {
 		return template().execute(FIRST_LEASE, List.of(holders));
@@ -223,7 +227,7 @@ final class Fleet implements AutoCloseable {
 			.until(() -> template().opsForZSet().zCard(queue) == size);
 	}
 
-	/** The Pub/Sub channels of this fleet that anybody is subscribed to. */
+	/** Return the Pub/Sub channels of this fleet with subscribers. */
 	List<?> channels() {
 		return template().execute(CHANNELS, List.of(), this.redis.keyPrefix() + "*");
 	}
@@ -245,8 +249,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until nothing is left of all that was held and waited for: no key but fences
-	 * of locks, which expire, no gate, and no subscription but one per instance.
+	 * Wait until all keys of holds and waits are gone: only fences of locks are left,
+	 * which expire, and one subscription per instance.
 	 */
 	void awaitNothingLeft() {
 		await("nothing left").atMost(PATIENCE).untilAsserted(() -> {

@@ -47,8 +47,7 @@ import static org.awaitility.Awaitility.await;
 class FleetSearchTests {
 
 	/**
-	 * Locks as an instance holds them that is not there, of which each tenth has a
-	 * waiter.
+	 * Locks of an absent instance; every tenth lock has a waiter.
 	 */
 	private static final RedisScript<Long> POPULATE = RedisScript.of("""
 			local time = redis.call('TIME')
@@ -107,7 +106,8 @@ class FleetSearchTests {
 	}
 
 	/**
-	 * Ask again until all locks are counted: a busy machine takes more than one question.
+	 * Repeat the search until all locks are counted: a busy machine needs several
+	 * searches.
 	 */
 	private void awaitCounted(String search) {
 		await("all counted").atMost(Duration.ofMinutes(2))
@@ -125,7 +125,7 @@ class FleetSearchTests {
 	}
 
 	@Test
-	@DisplayName("of 5,000 locks those are found that are searched for, a page at a time, each as it is now")
+	@DisplayName("A search in 5,000 locks returns the matching locks, page by page, in their present state")
 	void searchesManyLocks() {
 		populate(4_999);
 		this.locks.acquire(LockRequest.of("Order:1").name("order"));
@@ -153,7 +153,8 @@ class FleetSearchTests {
 	}
 
 	@Test
-	@DisplayName("a lock that was released since it was counted is told as free, and one lock is told in detail by any key")
+	@DisplayName("A lock that was released since the count is listed as free, and a single lock of any key is shown in"
+			+ " detail")
 	void tellsOfNow() {
 		this.locks.acquire("a//b;c").release();
 		LockLease lease = this.locks.acquire(LockRequest.of("a//b;c").name("odd"));
@@ -175,11 +176,12 @@ class FleetSearchTests {
 	}
 
 	@Test
-	@DisplayName("a lock that is held for longer than its fencing token is remembered is found by its age, as its holder tells it")
+	@DisplayName("A lock that is held beyond the retention of its fencing token is found by the age that its holder"
+			+ " reports")
 	void findsLongestHeld() {
 		LockLease leader = this.locks.acquire(LockRequest.of("leader"));
 		this.locks.acquire(LockRequest.of("read").mode(LockMode.READ));
-		// As at the end of the retention, which renewals do not lengthen.
+		// As at the end of the retention, which renewals do not extend.
 		assertThat(this.redis.delete(List.of("{lock:leader}:fence", "{lock:read}:fence"))).isEqualTo(2);
 		await("a second").until(() -> keys(search(null, null, Duration.ofSeconds(1), null, null)).size() == 2);
 		UsageDescriptor found = search(null, null, Duration.ofSeconds(1), null, null);
@@ -195,7 +197,7 @@ class FleetSearchTests {
 	}
 
 	@Test
-	@DisplayName("semaphores are searched for, too")
+	@DisplayName("Semaphores are searched, too")
 	void searchesSemaphores() {
 		DefaultSemaphoreService service = new DefaultSemaphoreService(this.engine);
 		service.acquire(SemaphoreRequest.of("carrier", 3));
@@ -214,7 +216,7 @@ class FleetSearchTests {
 
 	@Test
 	@Slow
-	@DisplayName("100,000 locks are counted in some questions of a second, and then searched at once")
+	@DisplayName("100,000 locks are counted in some searches of a second each, and then searched at once")
 	void searches100000() {
 		populate(100_000);
 		awaitCounted("0999");

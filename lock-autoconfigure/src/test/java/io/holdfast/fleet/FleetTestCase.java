@@ -8,16 +8,16 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInfo;
 
 /**
- * Tests of instances that all of a class share. Each test must leave nothing of what it
- * held and waited for.
+ * Tests of instances that all tests of a class share. Each test must leave no holds and
+ * no waiters.
  */
 @WithRedis
 abstract class FleetTestCase {
 
-	/** Of the class whose tests run. */
+	/** The fleet of the running class. */
 	static Fleet fleet;
 
-	/** The test's name, for what it locks. */
+	/** Key of the test: its name. */
 	String key = "";
 
 	@BeforeAll

@@ -9,19 +9,19 @@ import io.holdfast.engine.store.Resource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * That a lock or permits were held: from when acquire returned to when release began.
+ * A hold of a lock or of permits, from the return of acquire to the call of release.
  * Times are those of {@link System#nanoTime()}, which processes of one machine share.
  *
- * @param permits how many permits; 1 of an exclusive lock, {@link Resource#ALL} of a
+ * @param permits the number of permits; 1 of an exclusive lock, {@link Resource#ALL} of a
  * writer
- * @param fence its fencing token, 0 if it has none
+ * @param fence its fencing token, or 0
  * @param asked when acquire was called
- * @param from when it began
- * @param until when it ended
+ * @param from when the hold began
+ * @param until when the hold ended
  */
 record Hold(int permits, long fence, long asked, long from, long until) {
 
-	/** One of an exclusive lock. */
+	/** Create a hold of an exclusive lock. */
 	Hold(long fence, long from, long until) {
 		this(1, fence, from, from, until);
 	}
@@ -31,8 +31,8 @@ record Hold(int permits, long fence, long asked, long from, long until) {
 	}
 
 	/**
-	 * Check that no two overlap, and that fences grow in the order of holding.
-	 * @param holds all holds of one key
+	 * Check that no two holds overlap, and that fences grow in the order of holding.
+	 * @param holds all holds of a key
 	 */
 	static void assertExclusive(Collection<Hold> holds) {
 		List<Hold> inOrder = holds.stream().sorted(Comparator.comparingLong(Hold::from)).toList();

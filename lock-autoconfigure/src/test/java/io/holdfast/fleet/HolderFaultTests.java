@@ -44,7 +44,8 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F1 a holder is killed: the next one has the lock at the end of its lease, not at its own deadline")
+	@DisplayName("F1 A holder is killed: the next waiter has the lock at the end of the holder's lease, not at its own"
+			+ " deadline")
 	void killed() {
 		Worker holder = mortals.pop();
 		long fence = hold(holder, "F1").fence();
@@ -61,8 +62,8 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F2 a holder is frozen beyond its lease: it sees at once that it lost it, its release leaves the next"
-			+ " owner alone, and its fenced write is refused")
+	@DisplayName("F2 A holder is frozen beyond its lease: it sees the loss at once, its release leaves the next owner"
+			+ " alone, and its fenced write is refused")
 	void frozenForTooLong() {
 		hold(steady, "F2");
 		assertThat(steady.write("F2", "F2", "old")).isTrue();
@@ -80,8 +81,8 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F2 a holder of permits is frozen beyond its lease: another one gets them, it sees at once that it lost"
-			+ " them, and its release changes nothing for the other")
+	@DisplayName("F2 A holder of permits is frozen beyond its lease: a waiter gets the permits, the holder sees the"
+			+ " loss at once, and its release changes nothing")
 	void frozenForTooLongWithPermits() {
 		SemaphoreService semaphores = fleet.semaphores(first);
 		SemaphoreRequest request = SemaphoreRequest.of("F2p", 3).permits(2).leaseTime(LEASE).waitTime(Fleet.PATIENCE);
@@ -102,8 +103,8 @@ class HolderFaultTests extends WorkerFaultTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F2 a reader is frozen beyond its lease: a writer gets the key, it sees at once that it lost it, and its"
-			+ " release changes nothing for the writer")
+	@DisplayName("F2 A reader is frozen beyond its lease: a writer gets the key, the reader sees the loss at once, and"
+			+ " its release changes nothing")
 	void frozenForTooLongReading() {
 		LockRequest request = LockRequest.of("F2r").leaseTime(LEASE).waitTime(Fleet.PATIENCE);
 		steady.acquire("F2r", request.mode(LockMode.READ));
@@ -120,9 +121,9 @@ class HolderFaultTests extends WorkerFaultTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F3 a holder is frozen for 0.7 of its lease: it still holds it, and renews it again")
+	@DisplayName("F3 A holder is frozen for 0.7 of its lease: it still holds the lock, and renews it again")
 	void frozenForShort() {
-		// Long enough that what is left when it thaws is more than a busy machine takes.
+		// Long enough that the rest of the lease is more than a busy machine takes.
 		Duration lease = Duration.ofSeconds(10);
 		steady.acquire("F3", "F3", lease, Fleet.PATIENCE);
 		steady.awaitGranted("F3");
@@ -139,7 +140,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("S6 the holder crashed: its lock tells whose it is and for how long, and can be released by force")
+	@DisplayName("S6 The lock of a crashed holder tells its owner and its end, and can be released by force")
 	void crashed() {
 		Worker holder = mortals.pop();
 		Duration lease = Duration.ofMinutes(1);
@@ -158,7 +159,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("S6 the lock of a killed holder expired: of several contenders in several JVMs one has it at a time")
+	@DisplayName("S6 The lock of a killed holder expires: of contenders in several JVMs one has the lock at a time")
 	void contendersAfterExpiry() throws Exception {
 		Worker holder = mortals.pop();
 		long fence = hold(holder, "S6c").fence();
@@ -180,7 +181,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("S6 the lock expired under its frozen holder, and several contend: its late release lets none of them in")
+	@DisplayName("S6 The lock of a frozen holder expires: its late release lets no contender in")
 	void contendersAndLateRelease() {
 		hold(steady, "S6d");
 		List<Attempt<LockLease>> contenders = new ArrayList<>();
@@ -191,7 +192,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		LockLease winner = whileFrozen(() -> contenders.get(0).get());
 		assertThat(steady.release("S6d")).isEqualTo(ReleaseResult.LOST);
 		assertThat(winner.isHeld()).isTrue();
-		// A hand-off, if the release made one, would have been made by now.
+		// A hand-off by the release would have happened by now.
 		assertThat(first.status("S6d").waiting()).isEqualTo(1);
 		assertThat(contenders.get(1).isDone()).isFalse();
 		assertThat(winner.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -206,7 +207,8 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	/**
-	 * Freeze the holder until the next one has what it held, and ask whether it holds it.
+	 * Freeze the holder until the next owner has the resource, and ask the holder about
+	 * its lease.
 	 */
 	private static <L extends Lease> L grantedWhileFrozen(String name, Attempt<L> next) {
 		return whileFrozen(() -> {
@@ -216,10 +218,10 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		});
 	}
 
-	/** It did not take itself for the holder while the next one was. */
+	/** Check that the holder saw its loss before the next owner's grant. */
 	private static void assertSeenAtOnce(String name, Attempt<?> next) {
 		assertThat(steady.awaitHeld(name)).isFalse();
-		assertThat(steady.awaitLastHeldAt(name)).as("when it last took itself for the holder")
+		assertThat(steady.awaitLastHeldAt(name)).as("the last time the lease counted as held")
 			.isLessThan(next.endedAt());
 		steady.awaitLost(name);
 	}

@@ -6,8 +6,7 @@ import java.util.List;
 import io.holdfast.SemaphoreService;
 
 /**
- * The limits that an operator sets for a semaphore, one after the other, and when each of
- * them was in force.
+ * Limits of a semaphore in their order, with the times of each.
  */
 final class Limits {
 
@@ -27,8 +26,8 @@ final class Limits {
 	}
 
 	/**
-	 * The highest limit that may have been in force in a time, of which it is known only
-	 * within the calls that set it when it began and ended to be so.
+	 * Return the highest limit that may have been in force in a period; a limit begins
+	 * and ends at an unknown moment within the calls that set and replace it.
 	 */
 	int highest(long from, long until) {
 		int highest = 0;
@@ -46,8 +45,8 @@ final class Limits {
 	 * A limit that was set.
 	 *
 	 * @param limit the limit
-	 * @param calledAt when it was asked to be set
-	 * @param returnedAt when it was set at the latest
+	 * @param calledAt when the call began
+	 * @param returnedAt when the call returned
 	 */
 	private record Change(int limit, long calledAt, long returnedAt) {
 	}

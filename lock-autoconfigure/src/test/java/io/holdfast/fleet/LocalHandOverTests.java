@@ -25,7 +25,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What instances pass on among their own threads, and what they leave to others.
+ * Hand-overs among the threads of an instance, and their end in favour of other
+ * instances.
  */
 class LocalHandOverTests extends FleetTestCase {
 
@@ -33,7 +34,7 @@ class LocalHandOverTests extends FleetTestCase {
 
 	private static final int LIMIT = 3;
 
-	/** So that on a machine of any speed the count is what ends it. */
+	/** The count ends local hand-overs on a machine of any speed. */
 	private static final String[] BY_COUNT = properties(COUNT, "10s");
 
 	private static LockService first;
@@ -77,7 +78,8 @@ class LocalHandOverTests extends FleetTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("those who wait here go on in their order, and after so many of them a waiter of another instance")
+	@DisplayName("Waiters of an instance are served in their order, and after a number of turns a waiter of another"
+			+ " instance")
 	void inTurns(Kind kind) {
 		Lease held = get(ask(kind, first));
 		List<CompletableFuture<? extends Lease>> here = new ArrayList<>();
@@ -89,11 +91,11 @@ class LocalHandOverTests extends FleetTestCase {
 		held.release();
 		for (int i = 0; i < COUNT; i++) {
 			Lease next = get(here.get(i));
-			assertThat(other).as("before %d have gone on here", COUNT).isNotDone();
-			assertThat(here.subList(i + 1, here.size())).as("those behind").noneMatch(CompletableFuture::isDone);
+			assertThat(other).as("before %d local turns", COUNT).isNotDone();
+			assertThat(here.subList(i + 1, here.size())).as("the later waiters").noneMatch(CompletableFuture::isDone);
 			next.release();
 		}
-		// The place in the store of who is next here may be before that of the other.
+		// The next local waiter may be in the store's queue before the other instance.
 		List<CompletableFuture<? extends Lease>> rest = new ArrayList<>(List.of(here.get(COUNT), other));
 		Lease next = get(CompletableFuture.anyOf(rest.toArray(CompletableFuture[]::new)).thenApply(Lease.class::cast));
 		assertThat(rest).filteredOn(CompletableFuture::isDone).hasSize(1);
@@ -102,7 +104,8 @@ class LocalHandOverTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("the limit holds and is reached, and all have their turns, while threads of two instances pass permits on")
+	@DisplayName("The limit is reached and never exceeded, and all requests are served, while threads of two instances"
+			+ " hand permits over")
 	void limit() throws Exception {
 		Notes notes = new Notes();
 		SemaphoreRequest one = SemaphoreRequest.of(this.key, LIMIT).waitTime(Fleet.PATIENCE);
@@ -134,7 +137,7 @@ class LocalHandOverTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A limit that an operator lowers counts as soon as those who go on here have had their turns")
+	@DisplayName("A lowered limit counts as soon as the local hand-overs have ended")
 	void loweredLimit() {
 		SemaphoreService semaphores = fleet.semaphores(first);
 		SemaphoreService operator = fleet.semaphores(second);
@@ -151,7 +154,7 @@ class LocalHandOverTests extends FleetTestCase {
 		int turns = 0;
 		while (held.size() > 1) {
 			held.remove().release();
-			// Redis grants nothing now, and does not know of what is passed on.
+			// Redis grants no permits now, and does not know of local hand-overs.
 			if (semaphores.status(this.key).used() > held.size()) {
 				held.add(get(waiting.remove()));
 				turns++;
@@ -161,7 +164,7 @@ class LocalHandOverTests extends FleetTestCase {
 		while (!waiting.isEmpty()) {
 			held.remove().release();
 			held.add(get(waiting.remove()));
-			assertThat(waiting).as("beside the only one").noneMatch(CompletableFuture::isDone);
+			assertThat(waiting).as("beside the only permit").noneMatch(CompletableFuture::isDone);
 		}
 		held.remove().release();
 		operator.admin().clearLimit(this.key);

@@ -72,7 +72,7 @@ class LockHolderTests {
 		return holder;
 	}
 
-	@ParameterizedTest(name = "A request of another application is told the holder: wait of {0} ms")
+	@ParameterizedTest(name = "The refusal of another application's request names the holder: wait of {0} ms")
 	@ValueSource(longs = { 0, 1000 })
 	void otherApplication(long wait) {
 		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
@@ -94,7 +94,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("The status tells holder, time, thread and note of the exclusive owner, in its instance and others")
+	@DisplayName("The status names holder, time, thread and note of the exclusive owner, in its instance and others")
 	void status() {
 		LockRequest request = LockRequest.of("stock").note("inventory\n\u2028\u202E2026");
 		Instant before = Instant.now().minusSeconds(1);
@@ -148,7 +148,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("The status tells no details of a free key, of readers, of a dead holder and of another client")
+	@DisplayName("The status has no details of a free key, of readers, of a dead holder or of another client")
 	void statusWithoutDetails() {
 		assertNoDetails(this.shop.status("stock"));
 		LockRequest request = LockRequest.of("stock").note("inventory");
@@ -202,7 +202,8 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("Of an instance that has come since, the first message tells the number, the next ones the name; the status looks it up")
+	@DisplayName("The first message about a new instance has its number, later messages its name; the status looks the"
+			+ " name up")
 	void unknown() {
 		LockService late = this.fleet.start("spring.application.name=late");
 		try (LockLease lease = late.acquire("stock")) {
@@ -219,7 +220,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("A request that waits has an instance named that has come since, before the wait ends")
+	@DisplayName("A waiting request looks up the name of a new instance before the wait ends")
 	void namedDuringTheWait() {
 		LockService late = this.fleet.start("spring.application.name=late");
 		io.holdfast.engine.fleet.Fleet seen = io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.shop));
@@ -277,7 +278,7 @@ class LockHolderTests {
 		}
 	}
 
-	@ParameterizedTest(name = "Readers are no holder, and the message tells their number: wait of {0} ms")
+	@ParameterizedTest(name = "Readers are no holder, and the message has their number: wait of {0} ms")
 	@ValueSource(longs = { 0, 1000 })
 	void readers(long wait) {
 		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
@@ -295,7 +296,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("A reader that others came before is told so, and how many read")
+	@DisplayName("The refusal of a reader behind earlier requests says so, with the number of readers")
 	void readerBehindWriter() {
 		LockRequest read = LockRequest.of("stock").mode(LockMode.READ).waitTime(Duration.ofSeconds(1));
 		CompletableFuture<LockLease> writer;
@@ -309,7 +310,8 @@ class LockHolderTests {
 		writer.join().close();
 	}
 
-	@ParameterizedTest(name = "A request for permits is told how many are in use, and of how many: wait of {0} ms")
+	@ParameterizedTest(
+			name = "The refusal of a request for permits names the permits in use and the limit: {0} ms wait")
 	@ValueSource(longs = { 0, 1000 })
 	void permits(long wait) {
 		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
@@ -332,7 +334,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("A request for permits that others came before is told so")
+	@DisplayName("The refusal of a request for permits behind earlier requests says so")
 	void permitsBehindOthers() {
 		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
 		SemaphoreRequest request = SemaphoreRequest.of("calls", 3);
@@ -350,7 +352,7 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("A client other than Holdfast is called that")
+	@DisplayName("A client other than Holdfast is named as such")
 	void foreign() {
 		String token = this.fleet.plainClient().tryLock("stock", Duration.ofMinutes(1));
 		assertThat(token).isNotNull();

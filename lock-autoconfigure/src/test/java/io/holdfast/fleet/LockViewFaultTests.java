@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What a {@link LockView} promises when its lease is lost, its instance stops or its
- * store fails.
+ * Promises of a {@link LockView} when its lease is lost, its instance stops or its store
+ * fails.
  */
 @WithRedis
 @Slow
@@ -65,7 +65,8 @@ class LockViewFaultTests {
 	}
 
 	@Test
-	@DisplayName("A lost lock is not held any more; unlock() throws, undoes it all the same, and leaves the next owner alone")
+	@DisplayName("A lost lock is no longer held; unlock() throws, gives up the hold all the same, and leaves the next"
+			+ " owner alone")
 	void unlockAfterLoss() {
 		this.lock.lock();
 		LockLease next = takeAway();
@@ -83,7 +84,7 @@ class LockViewFaultTests {
 	}
 
 	@Test
-	@DisplayName("S14 a lost lock that was locked several times is undone as often, and throws each time")
+	@DisplayName("S14 A lost lock with several holds needs as many unlocks, each of which throws")
 	void nestedUnlockAfterLoss() {
 		this.lock.lock();
 		this.lock.lock();
@@ -99,7 +100,7 @@ class LockViewFaultTests {
 	}
 
 	@Test
-	@DisplayName("S14 a thread cannot lock again what it has lost, by no method, until it has undone that")
+	@DisplayName("S14 A thread cannot lock a lost lock again, by any method, before its unlock")
 	void lockAfterLoss() {
 		this.lock.lock();
 		takeAway().close();
@@ -116,7 +117,7 @@ class LockViewFaultTests {
 	}
 
 	@Test
-	@DisplayName("lock() throws when its instance shuts down, while it waits and afterwards")
+	@DisplayName("lock() throws when its instance shuts down, during its wait and afterwards")
 	void shutDown() {
 		LockLease lease = this.other.acquire(KEY);
 		Attempt<Boolean> call = Attempt.start(() -> {
@@ -134,7 +135,7 @@ class LockViewFaultTests {
 	}
 
 	@Test
-	@DisplayName("Trouble with the store is thrown by what locks or asks, and not by unlock()")
+	@DisplayName("Locking and queries throw on trouble with the store, unlock() does not")
 	void storeFails() {
 		RedisServer server = this.redis.startServer();
 		try (ConfigurableApplicationContext context = TestApplication.start(server.host(), server.port(),
@@ -155,7 +156,9 @@ class LockViewFaultTests {
 		}
 	}
 
-	/** Let the other instance have the key, and this one notice. */
+	/**
+	 * Let the other instance acquire the key, and wait until this instance sees the loss.
+	 */
 	private LockLease takeAway() {
 		assertThat(this.other.admin().forceRelease(KEY)).isTrue();
 		LockLease next = this.other.acquire(KEY);

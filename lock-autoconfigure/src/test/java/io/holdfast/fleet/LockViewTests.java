@@ -16,13 +16,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What a {@link LockView} promises while nothing is wrong.
+ * Promises of a {@link LockView} without faults.
  */
 class LockViewTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofSeconds(4);
 
-	/** Its default wait time is so short that a view that heeds it gives up. */
+	/** Its default wait time is so short that a view that used it would give up. */
 	private static LockService mine;
 
 	private static LockService other;
@@ -51,7 +51,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("locks for its thread, and excludes other instances until it is unlocked")
+	@DisplayName("A view locks for its thread, and excludes other instances until its unlock")
 	void locks() {
 		assertThat(this.lock.isLocked()).isFalse();
 		this.lock.lock();
@@ -67,7 +67,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S14 the thread that holds it locks again, with the same fence; the last unlock releases it")
+	@DisplayName("S14 The holding thread locks again, with the same fence; the last unlock releases the key")
 	void isReentrant() throws Exception {
 		this.lock.lock();
 		long fence = mine.status(this.key).fencingToken();
@@ -88,7 +88,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S14 another thread of the same instance does not hold it, and has to wait")
+	@DisplayName("S14 Another thread of the same instance does not hold the lock, and has to wait")
 	void belongsToOneThread() throws Exception {
 		this.lock.lock();
 		boolean seen = Attempt.onAnotherThread(() -> {
@@ -102,7 +102,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("is interchangeable with other views of its key")
+	@DisplayName("Views of a key are interchangeable")
 	void viewsAreInterchangeable() {
 		LockView twin = mine.asLock(this.key);
 		assertThat(twin).isEqualTo(this.lock).hasSameHashCodeAs(this.lock).isNotEqualTo(this.othersLock);
@@ -202,7 +202,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("tryLock() tries once, whatever the interrupt flag says, and keeps the flag")
+	@DisplayName("tryLock() tries once, with or without the interrupt flag, and keeps the flag")
 	void tryLockKeepsFlag() throws Exception {
 		Thread.currentThread().interrupt();
 		assertThat(this.lock.tryLock()).isTrue();
@@ -240,7 +240,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("tryLock(time) waits for so long and not much longer, and is served at a release before")
+	@DisplayName("tryLock(time) waits for the given time and not much longer, and is served at an earlier release")
 	void timedTryLockWaits() throws Exception {
 		Duration time = Duration.ofMillis(300);
 		this.othersLock.lock();
@@ -259,7 +259,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("tryLock(time) tries once if the time is zero or less, and takes the longest there is")
+	@DisplayName("tryLock(time) tries once if the time is zero or less, and accepts the longest time")
 	void timedTryLockBounds() throws Exception {
 		this.othersLock.lock();
 		assertThat(this.lock.tryLock(0, TimeUnit.SECONDS)).isFalse();
@@ -296,7 +296,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("remaining() is what the key has left in Redis: zero if it is free, nothing without an end")
+	@DisplayName("remaining() is the remaining life of the key in Redis: zero for a free key, null without an end")
 	void tellsRemaining() {
 		assertThat(this.lock.remaining()).isEqualTo(Duration.ZERO);
 		this.lock.lock();

@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Jobs that end at once and keep others out for a while all the same.
+ * Jobs that end at once, and exclude other instances for a least time all the same.
  */
 @WithRedis
 @Slow
@@ -54,7 +54,7 @@ class MinHoldTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(name = "Others are kept out until then, and not for longer: {0}")
+	@ParameterizedTest(name = "Other requests are refused until the least time has passed, and no longer: {0}")
 	@EnumSource
 	void keepsOthersOut(LockMode mode) {
 		LockRequest job = LockRequest.of("job").mode(mode);
@@ -62,9 +62,9 @@ class MinHoldTests {
 		LockLease lease = this.first.acquire(job.minHold(MIN_HOLD));
 		long granted = System.nanoTime();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(since(from)).as("the caller does not wait for that").isLessThan(MIN_HOLD);
+		assertThat(since(from)).as("the caller does not wait").isLessThan(MIN_HOLD);
 		assertThat(this.second.tryAcquire("job")).isEmpty();
-		assertThat(this.first.tryAcquire("job")).as("here neither").isEmpty();
+		assertThat(this.first.tryAcquire("job")).as("same instance").isEmpty();
 		assertThat(this.first.status("job").remaining()).isBetween(Duration.ZERO, MIN_HOLD);
 		LockRequest next = LockRequest.of("job").mode((mode == LockMode.READ) ? LockMode.EXCLUSIVE : mode);
 		try (LockLease other = this.second.acquire(next.waitTime(Fleet.PATIENCE))) {
@@ -75,7 +75,7 @@ class MinHoldTests {
 	}
 
 	@Test
-	@DisplayName("The key in Redis lives no longer than that, whatever its lease was, and as long, if that was shorter")
+	@DisplayName("The key in Redis lives for the least time, with a longer or a shorter lease")
 	void timeToLive() {
 		this.first.acquire(LockRequest.of("long").leaseTime(Duration.ofMinutes(5)).minHold(MIN_HOLD)).release();
 		assertThat(Duration.ofMillis(this.fleet.ttl("long"))).isBetween(MIN_HOLD.dividedBy(4), MIN_HOLD);
@@ -85,7 +85,7 @@ class MinHoldTests {
 	}
 
 	@Test
-	@DisplayName("A holder that is killed in that time keeps others out until its end, and not for longer")
+	@DisplayName("The key of a killed holder lives until the least time has passed, and no longer")
 	void killedInThatTime() {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		Duration minHold = Duration.ofSeconds(4);
@@ -103,7 +103,7 @@ class MinHoldTests {
 	}
 
 	@Test
-	@DisplayName("An instance stops without waiting for that, and others are kept out all the same")
+	@DisplayName("An instance stops without waiting for the least time, and its keys stay")
 	void stoppedInThatTime() {
 		Duration minHold = Duration.ofSeconds(5);
 		long from = System.nanoTime();

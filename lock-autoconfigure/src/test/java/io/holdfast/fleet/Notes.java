@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What the users in this JVM write down.
+ * Notes of the users in this JVM.
  */
 final class Notes implements Users.Diary {
 
@@ -15,7 +15,7 @@ final class Notes implements Users.Diary {
 
 	@Override
 	public void began(Hold hold) {
-		// It ends before this JVM does, and is written down then.
+		// The hold ends before this JVM does, and is noted then.
 	}
 
 	@Override

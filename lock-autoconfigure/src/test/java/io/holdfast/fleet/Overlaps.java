@@ -9,8 +9,7 @@ import java.util.function.LongBinaryOperator;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How many permits were held at the same moment, as their holders saw it, of whichever
- * threads and processes they were.
+ * Simultaneously held permits, as seen by their holders, over all threads and processes.
  */
 final class Overlaps {
 
@@ -18,47 +17,46 @@ final class Overlaps {
 	}
 
 	/**
-	 * The most permits that were held at one moment.
-	 * @param holds all holds of one key
+	 * Return the most permits that were held at the same moment.
+	 * @param holds all holds of a key
 	 */
 	static long highest(Collection<Hold> holds) {
 		return sweep(holds, (from, until) -> Long.MAX_VALUE);
 	}
 
 	/**
-	 * Check that there were never more than the limit.
-	 * @param holds all holds of one key
+	 * Check that the limit was never exceeded.
+	 * @param holds all holds of a key
 	 * @param limit its limit
-	 * @return the most permits that were held at one moment
+	 * @return the most permits that were held at the same moment
 	 */
 	static long assertWithin(Collection<Hold> holds, long limit) {
 		return sweep(holds, (from, until) -> limit);
 	}
 
 	/**
-	 * Check that there were never more than the limits allowed. A request that is granted
-	 * permits beside others must fit into the limit at that moment; that it is lowered
-	 * later revokes nothing.
-	 * @param holds all holds of one key
+	 * Check that changing limits were never exceeded. A grant of permits must fit into
+	 * the limit at its moment; a later reduction revokes nothing.
+	 * @param holds all holds of a key
 	 * @param limits its limits
-	 * @return the most permits that were held at one moment
+	 * @return the most permits that were held at the same moment
 	 */
 	static long assertWithin(Collection<Hold> holds, Limits limits) {
 		return sweep(holds, limits::highest);
 	}
 
 	/**
-	 * Look at every begin of a hold, beside all others that last then. Of these holds one
-	 * was granted last, with the permits of all others in use. That was after the last of
-	 * them was asked for, and before the last of them began: the limit is taken between
-	 * these times.
+	 * Check each start of a hold, with all holds that overlap it. The last grant of these
+	 * holds saw the permits of all the rest in use. It happened after the last of these
+	 * calls of acquire, and before the last of these holds began: the limit is taken
+	 * between these times.
 	 */
 	private static long sweep(Collection<Hold> holds, LongBinaryOperator limit) {
 		List<Hold> inOrder = holds.stream().sorted(Comparator.comparingLong(Hold::from)).toList();
 		List<Hold> lasting = new ArrayList<>();
 		long highest = 0;
 		for (Hold next : inOrder) {
-			// A release and a grant in the same nanosecond are one after the other.
+			// A release and a grant in the same nanosecond follow each other.
 			lasting.removeIf((hold) -> hold.until() <= next.from());
 			lasting.add(next);
 			long permits = lasting.stream().mapToLong(Hold::permits).sum();

@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * What the other tests rely on sees too many permits when there are.
+ * The check of the other tests finds too many permits.
  */
 class OverlapsTests {
 
 	@Test
-	@DisplayName("Permits that are held together are added up, those that follow one another are not")
+	@DisplayName("Permits of overlapping holds are added up, permits of successive holds are not")
 	void addsUp() {
 		List<Hold> holds = List.of(hold(3, 20, 30), hold(2, 0, 10), hold(1, 5, 25), hold(4, 10, 20));
 		assertThat(Overlaps.highest(holds)).isEqualTo(5);
@@ -23,7 +23,7 @@ class OverlapsTests {
 	}
 
 	@Test
-	@DisplayName("One permit too many is seen, however short")
+	@DisplayName("A permit beyond the limit is found, however short the hold")
 	void seesTooMany() {
 		List<Hold> holds = List.of(hold(2, 0, 10), hold(3, 9, 20));
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> Overlaps.assertWithin(holds, 4))
@@ -32,7 +32,7 @@ class OverlapsTests {
 	}
 
 	@Test
-	@DisplayName("Of a limit that changes that one counts which was in force at the last of the grants")
+	@DisplayName("The limit at the last grant counts")
 	void limitThatChanges() {
 		Limits limits = new Limits().add(5, 0, 1).add(2, 100, 110).add(4, 200, 210);
 		Hold before = hold(3, 50, 300);
@@ -42,7 +42,7 @@ class OverlapsTests {
 		assertThat(Overlaps.assertWithin(List.of(before, hold(1, 201, 400)), limits)).isEqualTo(4);
 		assertTooMany(limits, before, hold(1, 111, 400));
 		assertTooMany(limits, before, hold(2, 220, 400));
-		// Asked for while there was more, it may have been granted then.
+		// Requested under a higher limit, and possibly granted then.
 		Hold late = new Hold(2, 0, 80, 220, 400);
 		assertThat(Overlaps.assertWithin(List.of(before, late), limits)).isEqualTo(5);
 	}

@@ -19,9 +19,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Many threads of 3 contexts and 2 JVMs share a semaphore: never more than its limit at
- * any moment, as the holders themselves saw it, whichever of them die and whatever the
- * limit. Some of them pass permits on among their threads, others do not.
+ * Many threads of 3 contexts and 2 JVMs share a semaphore: the limit is never exceeded,
+ * as seen by the holders, whichever instances die and whatever the limit. Some instances
+ * hand permits over among their threads.
  */
 @Slow
 class PermitCrowdTests extends FleetTestCase {
@@ -43,9 +43,10 @@ class PermitCrowdTests extends FleetTestCase {
 		contexts = fleet.startMixed(CONTEXTS).stream().map(fleet::semaphores).toList();
 	}
 
-	@ParameterizedTest(name = "limit {0}, requests for up to {1} permits, fair: {2}")
+	@ParameterizedTest(name = "Limit {0}, requests for up to {1} permits, fair: {2}")
 	@CsvSource({ "1, 1, true", "3, 3, true", "10, 10, true", "10, 1, true", "7, 4, false", "3, 1, false" })
-	@DisplayName("S13 there is no race: the limit is reached and never passed, everybody is served, all comes back")
+	@DisplayName("S13 Without races the limit is reached and never exceeded, every request is served, all permits come"
+			+ " back")
 	void crowded(int limit, int most, boolean fair) throws Exception {
 		String key = "crowd-" + limit + "-" + most + "-" + fair;
 		SemaphoreRequest request = SemaphoreRequest.of(key, limit)
@@ -55,15 +56,15 @@ class PermitCrowdTests extends FleetTestCase {
 		workers.forEach((worker) -> worker.use(key, request, 4, ROUNDS));
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
-		// Enough to reach the limit, also when the other JVMs are done already.
+		// Enough to reach the limit, also if the other JVMs are already done.
 		for (SemaphoreService semaphores : contexts) {
 			crowd.add(8, Users.of(semaphores, request, ROUNDS, notes));
 		}
 		crowd.run();
 		List<Hold> holds = allHolds(key, notes);
 		assertThat(holds).hasSize((CONTEXTS * 8 + WORKERS * 4) * ROUNDS);
-		// Whether all are held at one moment is up to chance where each takes several and
-		// processors are busy.
+		// Whether all permits are held at the same moment depends on chance if each
+		// request takes several and processors are busy.
 		assertThat(Overlaps.assertWithin(holds, limit)).as("the most permits at one moment")
 			.isGreaterThan(limit / 2)
 			.isLessThanOrEqualTo(limit);
@@ -73,7 +74,7 @@ class PermitCrowdTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S13 there is no race among those who do not wait, either: they are refused or within the limit")
+	@DisplayName("S13 Requests without waiting have no race either: they are refused or within the limit")
 	void withoutWaiting() throws Exception {
 		SemaphoreRequest request = SemaphoreRequest.of("tries", 5).permits(3);
 		workers.forEach((worker) -> worker.use("tries", request, 4, ROUNDS));
@@ -89,22 +90,22 @@ class PermitCrowdTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("An operator changes the limit all the time: never more than the limit at the moment of each grant, and"
-			+ " everybody is served")
+	@DisplayName("An operator changes the limit continually: each grant respects the limit at its moment, and every"
+			+ " request is served")
 	void limitThatChanges() throws Exception {
 		String key = "operator";
 		List<Integer> choice = List.of(3, 8, 5, 4, 12, 3, 6);
 		SemaphoreRequest request = SemaphoreRequest.of(key, 100).permits(3).waitTime(Fleet.PATIENCE.multipliedBy(2));
-		// What is passed on is not a grant: it was granted before a change of the limit.
+		// A hand-over is no grant: its permits were granted before a change of the limit.
 		Worker strict = workers.get(Order.STRICT.ordinal());
-		List<SemaphoreService> strictOnes = fleet.startSemaphores(CONTEXTS, Order.STRICT.properties());
+		List<SemaphoreService> strictServices = fleet.startSemaphores(CONTEXTS, Order.STRICT.properties());
 		Limits limits = new Limits();
 		limits.set(contexts.get(0), key, 5);
 		strict.use(key, request, 8, ROUNDS);
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
 		AtomicInteger atIt = new AtomicInteger(CONTEXTS * 4);
-		for (SemaphoreService semaphores : strictOnes) {
+		for (SemaphoreService semaphores : strictServices) {
 			Crowd.Task waiting = Users.of(semaphores, request, ROUNDS, notes);
 			Crowd.Task trying = Users.of(semaphores, request.waitTime(Duration.ZERO).fair(false), 20, notes);
 			crowd.add(2, counting(waiting, atIt)).add(2, counting(trying, atIt));
@@ -135,7 +136,7 @@ class PermitCrowdTests extends FleetTestCase {
 		};
 	}
 
-	/** All that the contexts and the two JVMs held, when they are done with it. */
+	/** Wait for the contexts and the two JVMs, and return all of their holds. */
 	private static List<Hold> allHolds(String key, Notes notes) {
 		return allHolds(key, notes, workers);
 	}

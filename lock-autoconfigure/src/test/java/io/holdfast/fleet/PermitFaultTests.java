@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The process of a holder of permits, or of one that waits for them, is killed or frozen.
+ * The process of a holder of permits, or of a waiter, is killed or frozen.
  */
 @Slow
 class PermitFaultTests extends WorkerFaultTestCase {
@@ -32,8 +32,8 @@ class PermitFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("S10 F1 a holder is killed: its permits come back by time alone, at the end of its lease, and a waiter"
-			+ " learns of it without anybody releasing")
+	@DisplayName("S10 F1 A holder is killed: its permits come back at the end of its lease without a release, and a"
+			+ " waiter gets them")
 	void holderKilled() {
 		Worker mortal = mortals.pop();
 		mortal.acquire("held", request("killed", 3, 2));
@@ -48,14 +48,14 @@ class PermitFaultTests extends WorkerFaultTestCase {
 		PermitLease next = attempt.get();
 		assertThat(Duration.ofNanos(attempt.endedAt() - killedAt)).isBetween(left.minus(CLOCK),
 				left.plus(Fleet.PROMPT));
-		assertThat(mine.isHeld()).as("the one that did not die").isTrue();
+		assertThat(mine.isHeld()).as("the surviving holder").isTrue();
 		assertThat(first.status("killed").used()).isEqualTo(3);
 		next.release();
 		mine.release();
 	}
 
 	@Test
-	@DisplayName("F20 a waiter for many permits is killed: it is passed over at once, those behind it are served")
+	@DisplayName("F20 A waiter for many permits is killed: it is skipped at once, the waiters behind it are served")
 	void waiterKilled() {
 		PermitLease lease = first.acquire(SemaphoreRequest.of("waiter", 3));
 		Worker mortal = mortals.pop();
@@ -69,8 +69,8 @@ class PermitFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F2 a waiter is frozen when its permits are handed to it: they are had by others when its claim is over,"
-			+ " and thawed, it waits on")
+	@DisplayName("F2 A waiter is frozen at its hand-off: its permits go to the next waiter when its claim ends, and"
+			+ " after the thaw it waits on")
 	void waiterFrozen() {
 		PermitLease lease = first.acquire(SemaphoreRequest.of("claim", 1));
 		steady.acquire("claim", request("claim", 1, 1));

@@ -46,7 +46,7 @@ class PermitQueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S11 requests for several permits are served in their order, as soon as they fit: as a model says, in"
+	@DisplayName("S11 Requests for several permits are served in their order, as soon as they fit: as in a model, in"
 			+ " many rounds")
 	void firstInFirstOutAsTheyFit() {
 		long seed = System.nanoTime();
@@ -56,7 +56,7 @@ class PermitQueueTests extends FleetTestCase {
 		}
 	}
 
-	/** Ten requests of five instances, so that all of them fit into the queue. */
+	/** Serve ten requests of five instances, all of which fit into the queue. */
 	private void serveAsTheyFit(int limit, Random random, String description) {
 		PermitLease all = holder.acquire(request(limit, limit));
 		List<Turn> waiting = new ArrayList<>();
@@ -76,7 +76,7 @@ class PermitQueueTests extends FleetTestCase {
 				free -= permits.get(next);
 				holding.add(next);
 			}
-			assertThat(waiting).as("those behind, %d free, %s", free, description).noneMatch(Turn::isGranted);
+			assertThat(waiting).as("the later requests, %d free, %s", free, description).noneMatch(Turn::isGranted);
 			Turn done = holding.remove(random.nextInt(holding.size()));
 			done.release();
 			free += permits.get(done);
@@ -84,7 +84,7 @@ class PermitQueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A big request that times out lets those behind it in at once")
+	@DisplayName("A big request that times out lets the requests behind it in at once")
 	void bigGivesUp() {
 		PermitLease lease = holder.acquire(request(3, 2));
 		Attempt<PermitLease> timed = Attempt.start(contexts.get(0), request(3, 3).waitTime(Duration.ofSeconds(2)));
@@ -97,7 +97,8 @@ class PermitQueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A waiting instance that is stopped tells its waiters, leaves nothing, and lets those behind it in")
+	@DisplayName("A waiting instance that is stopped fails its waiters, leaves nothing, and lets the requests behind"
+			+ " it in")
 	void stopped() {
 		LockService mortal = fleet.start(STRICT_ORDER);
 		PermitLease lease = holder.acquire(request(3, 2));
@@ -112,7 +113,7 @@ class PermitQueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("No request for many permits starves while small ones come and go all the time")
+	@DisplayName("No request for many permits starves beside a stream of small requests")
 	void bigDoesNotStarve() throws Exception {
 		Notes notes = new Notes();
 		SemaphoreRequest small = SemaphoreRequest.of(this.key, 4).waitTime(Fleet.PATIENCE);

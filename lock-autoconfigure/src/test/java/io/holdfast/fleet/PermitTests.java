@@ -43,7 +43,7 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S10 a semaphore that is full fails at once, by default; the limit counts over all contexts")
+	@DisplayName("S10 A full semaphore fails at once by default; the limit counts over all contexts")
 	void full() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 3);
 		List<PermitLease> leases = new ArrayList<>();
@@ -59,7 +59,7 @@ class PermitTests extends FleetTestCase {
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
 			assertThat(Duration.ofNanos(System.nanoTime() - from)).isLessThan(AT_ONCE);
 		}
-		assertThat(first.status(this.key).waiting()).as("those that failed").isZero();
+		assertThat(first.status(this.key).waiting()).as("waiters after the failures").isZero();
 		leases.get(0).release();
 		assertThat(first.status(this.key).free()).isEqualTo(1);
 		leases.set(0, second.acquire(request));
@@ -68,7 +68,7 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S10 a wait that is asked for ends in time when nothing comes back, and leaves nothing")
+	@DisplayName("S10 A wait ends in time without a release, and leaves nothing")
 	void timesOut() {
 		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 2).permits(2));
 		Duration wait = Duration.ofMillis(300);
@@ -83,9 +83,9 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S12 permits are renewed for as long as they are held: after two leases no other has had them")
+	@DisplayName("S12 Permits are renewed while they are held: after two leases no other request has got them")
 	void renewed() {
-		// So long that a busy machine renews it in time.
+		// Long enough that a busy machine renews the lease in time.
 		Duration leaseTime = Duration.ofSeconds(2);
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).permits(2).leaseTime(leaseTime);
 		PermitLease lease = first.acquire(request);
@@ -100,8 +100,8 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S12 a lease without renewal ends: a waiter has the permits by time alone, and a late release of the"
-			+ " first one does not take them")
+	@DisplayName("S12 A lease without renewal ends: a waiter gets the permits without a release, and the late release"
+			+ " of the first holder does not take them")
 	void endsWithoutRenewal() {
 		PermitLease lease = first
 			.acquire(SemaphoreRequest.of(this.key, 3).permits(2).leaseTime(LEASE).autoRenew(false));
@@ -110,7 +110,7 @@ class PermitTests extends FleetTestCase {
 				SemaphoreRequest.of(this.key, 3).permits(3).waitTime(Fleet.PATIENCE));
 		fleet.awaitWaitingForPermits(this.key, 1);
 		PermitLease next = attempt.get();
-		assertThat(lease.isHeld()).as("held when another has them").isFalse();
+		assertThat(lease.isHeld()).as("held after the next grant").isFalse();
 		assertThat(Duration.ofNanos(attempt.endedAt() - grantedAt)).isLessThan(LEASE.plus(Fleet.PROMPT));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 		assertThat(first.status(this.key).used()).as("used after the late release").isEqualTo(3);

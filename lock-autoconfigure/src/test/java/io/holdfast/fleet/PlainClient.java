@@ -12,10 +12,10 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.core.script.RedisScript;
 
 /**
- * A client that knows nothing of Holdfast and locks as the documentation of Redis says.
+ * A client without Holdfast that locks as the documentation of Redis says.
  *
- * @param template how it reaches Redis
- * @param keyPrefix what its keys begin with
+ * @param template its access to Redis
+ * @param keyPrefix the prefix of its keys
  */
 record PlainClient(StringRedisTemplate template, String keyPrefix) {
 

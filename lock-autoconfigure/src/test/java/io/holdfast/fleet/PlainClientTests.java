@@ -36,7 +36,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 our lock excludes a plain client, whose compare-and-delete does not touch it")
+	@DisplayName("S3 Our lock excludes a plain client, whose compare-and-delete does not touch it")
 	void excludesPlainClient() {
 		LockLease lease = first.acquire("ours");
 		assertThat(plain.tryLock("ours", LONG)).isNull();
@@ -49,7 +49,8 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 S4 our lock is one of the plain pattern: its own token frees it, and our late release leaves the next alone")
+	@DisplayName("S3 S4 Our lock has the plain form: its token frees it, and our late release leaves the next owner"
+			+ " alone")
 	void hasThePlainForm() {
 		LockLease lease = first.acquire("form");
 		assertThat(fleet.template().type(fleet.lockKey("form")).code()).isEqualTo("string");
@@ -62,7 +63,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 a plain client's lock excludes us, and we never touch it")
+	@DisplayName("S3 A plain client's lock excludes us, and we never touch it")
 	void isExcludedByPlainClient() {
 		String token = plain.tryLock("theirs", LONG);
 		assertThat(first.tryAcquire("theirs")).isEmpty();
@@ -76,7 +77,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 our waiter gets in soon after a plain client deletes its key, though it is not woken up")
+	@DisplayName("S3 Our waiter is granted the lock soon after a plain client deletes its key, without a wake-up")
 	void waitsForPlainRelease() {
 		String token = plain.tryLock("deleted", LONG);
 		Attempt<LockLease> attempt = Attempt.start(first, LockRequest.of("deleted").waitTime(Fleet.PATIENCE));
@@ -86,7 +87,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 our waiter gets in soon after a plain client's key expires")
+	@DisplayName("S3 Our waiter is granted the lock soon after a plain client's key expires")
 	void waitsForPlainExpiry() {
 		Duration ttl = Duration.ofMillis(700);
 		long from = System.nanoTime();
@@ -97,7 +98,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 a plain client does not come between a release of ours and the waiter it is passed to")
+	@DisplayName("S3 A plain client does not come between our release and the next waiter")
 	void isNotOvertakenAtHandOff() {
 		LockLease lease = first.acquire("passed on");
 		Attempt<LockLease> attempt = Attempt.start(second, LockRequest.of("passed on").waitTime(Fleet.PATIENCE));
@@ -108,7 +109,7 @@ class PlainClientTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 an unguarded counter is right under a lock that plain clients and ours take in turn")
+	@DisplayName("S3 An unguarded counter is right under a lock that plain clients and ours take in turn")
 	void counter() throws Exception {
 		Data data = fleet.data();
 		LockService third = fleet.start("holdfast.wake-up.retry-interval=10ms");

@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Instances whose versions of the protocol in Redis do not fit each other. The others are
+ * Instances with incompatible versions of the protocol in Redis. The other instances are
  * entries in the hash of instances.
  */
 @WithRedis
@@ -52,9 +52,9 @@ class ProtocolTests {
 	}
 
 	/**
-	 * Have another instance there, which tells what this one does but for its version.
+	 * Register another instance with the same description but for its version.
 	 */
-	private void tell(String version) {
+	private void registerOther(String version) {
 		this.redis.template().delete(this.fleetKey);
 		try (ConfigurableApplicationContext context = start()) {
 			assertThat(context.isActive()).isTrue();
@@ -67,9 +67,10 @@ class ProtocolTests {
 	}
 
 	@Test
-	@DisplayName("one that needs a newer version keeps this one from starting, which names both, the instance and the cure")
+	@DisplayName("An instance that needs a newer version keeps this application from starting; the message names both,"
+			+ " the instance and the cure")
 	void tooOld() {
-		tell(SEPARATOR + "7" + SEPARATOR + "5");
+		registerOther(SEPARATOR + "7" + SEPARATOR + "5");
 		assertThat(TestApplication.refusal(this::start)).rootCause()
 			.hasMessageContaining("cannot share locks and semaphores")
 			.hasMessageContaining("(shop, process " + ProcessHandle.current().pid() + " on ")
@@ -81,9 +82,9 @@ class ProtocolTests {
 	}
 
 	@Test
-	@DisplayName("one that is found after a start without Redis has a waiting request refused, by the same words")
+	@DisplayName("After a start without Redis, the same message refuses a waiting request")
 	void tooOldLater() {
-		tell(SEPARATOR + "7" + SEPARATOR + "5");
+		registerOther(SEPARATOR + "7" + SEPARATOR + "5");
 		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
 			proxy.down();
 			try (ConfigurableApplicationContext context = TestApplication.start(proxy.host(), proxy.port(),
@@ -105,10 +106,10 @@ class ProtocolTests {
 	}
 
 	@Test
-	@DisplayName("one that this one does not work with keeps it from starting, also if it told no version")
+	@DisplayName("An instance of an unsupported or unknown version keeps this application from starting")
 	void tooOldOther() {
 		for (String version : List.of(SEPARATOR + "1" + SEPARATOR + "0", "")) {
-			tell(version);
+			registerOther(version);
 			assertThat(TestApplication.refusal(this::start)).rootCause()
 				.hasMessageContaining("speaks version " + (version.isEmpty() ? "0" : "1") + " of the protocol")
 				.hasMessageContaining("this one speaks 2, which needs 2 or newer")
@@ -118,11 +119,11 @@ class ProtocolTests {
 	}
 
 	@Test
-	@DisplayName("one that is newer and works with this one's version is no obstacle")
+	@DisplayName("A newer instance that supports this version is no obstacle")
 	void fits() {
 		for (String version : List.of(SEPARATOR + "7" + SEPARATOR + "2" + SEPARATOR + "more",
 				SEPARATOR + "2" + SEPARATOR + "2")) {
-			tell(version);
+			registerOther(version);
 			try (ConfigurableApplicationContext context = start()) {
 				context.getBean(LockService.class).acquire("key").close();
 				await("both").until(() -> io.holdfast.engine.fleet.Fleet.of(context.getBean(LeaseEngine.class))

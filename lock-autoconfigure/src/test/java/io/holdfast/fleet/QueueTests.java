@@ -64,7 +64,7 @@ class QueueTests extends FleetTestCase {
 		for (int i = 0; i < attempts.size(); i++) {
 			last.release();
 			LockLease lease = attempts.get(i).get(Fleet.PROMPT);
-			assertThat(attempts.subList(i + 1, attempts.size())).as("those behind in %s", order)
+			assertThat(attempts.subList(i + 1, attempts.size())).as("the later waiters in %s", order)
 				.noneMatch(Attempt::isDone);
 			assertThat(lease.fencingToken()).isGreaterThan(last.fencingToken());
 			last = lease;
@@ -73,7 +73,7 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A waiter that timed out passes its turn on: the one behind it is served promptly")
+	@DisplayName("A waiter that times out passes its turn on: the next waiter is served promptly")
 	void timedOutBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
 		Attempt<LockLease> first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofSeconds(2)));
@@ -101,7 +101,7 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A first waiter that was killed is passed over at once: the one behind it is served promptly")
+	@DisplayName("A killed first waiter is skipped at once: the next waiter is served promptly")
 	void killedBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
 		mortal.acquire("first", this.key, Duration.ofSeconds(30), Duration.ofMinutes(1));
@@ -113,7 +113,8 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("An instance with many waiters stands once in the queue, and keeps its place when its first one goes")
+	@DisplayName("An instance with many waiters stands once in the queue, and keeps its place when its first waiter"
+			+ " leaves")
 	void keepsPlace() {
 		LockLease lease = holder.acquire(this.key);
 		Attempt<LockLease> first = Attempt.start(waiters.get(0), request());
@@ -133,7 +134,7 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A waiting instance that is stopped tells its waiter, leaves nothing and passes its turn on")
+	@DisplayName("A waiting instance that is stopped fails its waiter, leaves nothing and passes its turn on")
 	void stopped() {
 		LockService mortalService = fleet.start(STRICT_ORDER);
 		LockLease lease = holder.acquire(this.key);
@@ -148,9 +149,9 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S7 one attempt fails at once; a waiter is woken up by a message, not by asking again")
+	@DisplayName("S7 A request without waiting fails at once; a waiter is woken up by a message, not by polling")
 	void wokenUp() {
-		// Asking again would come far too late.
+		// Polling would come far too late.
 		List<LockService> services = fleet.start(2, "holdfast.wake-up.retry-interval=60s",
 				"holdfast.wake-up.handoff-timeout=30s");
 		LockLease lease = services.get(0).acquire(this.key);

@@ -47,8 +47,8 @@ class ReadWriteCrowdTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Many readers or one writer at any moment, over contexts and JVMs; fences grow with every writer; all are"
-			+ " served")
+	@DisplayName("Many readers or one writer at any moment, over contexts and JVMs; fences grow with every writer; all"
+			+ " requests are served")
 	void readersOrWriter() throws Exception {
 		Notes notes = new Notes();
 		Crowd crowd = new Crowd();
@@ -72,7 +72,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 		assertThat(holds).hasSize(5 * (4 + 2) * ROUNDS);
 		assertThat(Overlaps.assertWithin(holds, Resource.ALL)).as("a writer's").isEqualTo(Resource.ALL);
 		List<Hold> readers = holds.stream().filter((hold) -> hold.permits() == 1).toList();
-		assertThat(Overlaps.highest(readers)).as("readers at one moment").isGreaterThan(3);
+		assertThat(Overlaps.highest(readers)).as("simultaneous readers").isGreaterThan(3);
 		List<Hold> writers = holds.stream().filter((hold) -> hold.permits() > 1).toList();
 		Hold.assertExclusive(writers);
 		for (Hold one : writers) {
@@ -85,7 +85,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 
 	@ParameterizedTest
 	@CsvSource({ "READ, EXCLUSIVE", "EXCLUSIVE, READ" })
-	@DisplayName("No request starves in one mode of a key while others come and go all the time in another mode")
+	@DisplayName("No request starves in a mode of a key beside a stream of requests in another mode")
 	void oneOrderOverModes(LockMode few, LockMode many) throws Exception {
 		String key = "modes-" + few + "-" + many;
 		AtomicBoolean done = new AtomicBoolean();
@@ -118,7 +118,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F1 one that waits to read is killed: the next reader has its turn among many that lock exclusively")
+	@DisplayName("F1 A waiting reader is killed: the next reader has its turn among many exclusive requests")
 	void waitingReaderKilled() throws Exception {
 		Worker dead = fleet.startWorker();
 		dead.awaitReady();
@@ -151,7 +151,7 @@ class ReadWriteCrowdTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F1 a reader that is killed dies alone: another one goes on reading, and a writer waits for that one only")
+	@DisplayName("F1 A reader is killed: a second reader goes on, and a writer waits for the second reader only")
 	void readerKilled() {
 		reader.acquire("reading", read("reader").leaseTime(LEASE));
 		reader.awaitGranted("reading");

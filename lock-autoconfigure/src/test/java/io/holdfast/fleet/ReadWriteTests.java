@@ -24,8 +24,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Readers and writers of several contexts: who excludes whom, and in which order they are
- * served.
+ * Exclusion and order of readers and writers in several contexts.
  */
 class ReadWriteTests extends FleetTestCase {
 
@@ -35,7 +34,7 @@ class ReadWriteTests extends FleetTestCase {
 
 	private static LockService third;
 
-	/** Two more, as one instance lets a writer into the queue only alone. */
+	/** Two more instances, since an instance queues a single writer only. */
 	private static List<LockService> more;
 
 	@BeforeAll
@@ -48,7 +47,7 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Readers of all contexts read together, and keep a writer out; a writer keeps everybody out")
+	@DisplayName("Readers of all contexts read together, and exclude a writer; a writer excludes all requests")
 	void readersOrWriter() throws Exception {
 		List<LockLease> readers = List.of(first.acquire(read()), second.acquire(read()), third.acquire(read()));
 		assertThat(Attempt.onAnotherThread(() -> first.tryAcquire(once(LockMode.EXCLUSIVE)))).isEmpty();
@@ -72,7 +71,8 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("First come first served: neighbouring readers enter together, a writer in its turn, of whichever context")
+	@DisplayName("Requests are served in their order: neighbouring readers together, a writer in its turn, over all"
+			+ " contexts")
 	void neighboursTogether() {
 		LockLease writer = first.acquire(write());
 		Turn reader1 = ask(second, read(), 1);
@@ -97,7 +97,7 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 readers and writers exclude a client of the plain pattern, and it excludes them")
+	@DisplayName("S3 Readers and writers exclude a client of the plain pattern, and the other way round")
 	void plainClient() {
 		PlainClient plain = fleet.plainClient();
 		for (LockMode mode : List.of(LockMode.READ, LockMode.EXCLUSIVE)) {
@@ -117,7 +117,8 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S3 the script of RedisLockRegistry, which reads the key first, is told WRONGTYPE by readers, and leaves them alone")
+	@DisplayName("S3 Readers answer WRONGTYPE to the script of RedisLockRegistry, which reads the key first and"
+			+ " changes nothing")
 	void redisLockRegistry() {
 		DefaultRedisScript<Boolean> obtain = new DefaultRedisScript<>("""
 				local lockClientId = redis.call('GET', KEYS[1])
@@ -148,7 +149,8 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("One side is released by force: the readers or the exclusive owner, with what is nested in its lease")
+	@DisplayName("A single mode is released by force: the readers or the exclusive owner, with the leases nested in"
+			+ " its lease")
 	void forcedReleaseOfOneSide() {
 		LockLease writer = first.acquire(write());
 		LockLease nested = first.acquire(read());
@@ -182,7 +184,8 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("The status tells how long the queue is, and how many requests of this instance wait, in all modes")
+	@DisplayName("The status has the length of the queue, and the number of this instance's waiting requests, in all"
+			+ " modes")
 	void waitingByInstance() {
 		LockLease owner = first.acquire(request(LockMode.EXCLUSIVE));
 		List<Turn> turns = new ArrayList<>(List.of(ask(second, read(), 1), ask(second, read(), 2)));
@@ -193,7 +196,8 @@ class ReadWriteTests extends FleetTestCase {
 		}
 		await("requests of the third").until(() -> third.status(this.key).waitingInThisInstance() == 3);
 		assertThat(first.status(this.key).waitingInThisInstance()).isZero();
-		// Two readers, a writer that stands for both, and one that stands for three.
+		// Two readers, a writer for both of its requests, and one entry for three
+		// requests.
 		await("the queue").untilAsserted(() -> assertThat(first.status(this.key).waiting()).isEqualTo(4));
 		owner.release();
 		await("all turns").until(() -> {

@@ -84,7 +84,7 @@ class ReadWriteViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S15 a cache that downgrades, as the JDK's documentation shows it, is filled once by many threads of 2"
+	@DisplayName("S15 A cache with downgrading, as in the JDK's documentation, is filled once by many threads of 2"
 			+ " contexts")
 	void cachedData() throws Exception {
 		Data data = fleet.data();
@@ -123,7 +123,7 @@ class ReadWriteViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S14 both locks are re-entrant, count their holds apart, and belong to their thread")
+	@DisplayName("S14 Both locks are re-entrant, count their holds apart, and belong to their thread")
 	void reentrant() throws Exception {
 		LockView writing = first.asReadWriteLock(this.key).writeLock();
 		LockView reading = first.asReadWriteLock(this.key).readLock();

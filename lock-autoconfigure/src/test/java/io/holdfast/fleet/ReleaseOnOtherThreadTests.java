@@ -23,8 +23,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Releases by others than the thread that acquired: by handle they work, by view they do
- * not. And what re-entry means for handles.
+ * Releases on another thread than the acquiring thread: possible by handle, refused by
+ * view. And re-entry with handles.
  */
 class ReleaseOnOtherThreadTests extends FleetTestCase {
 
@@ -39,7 +39,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F25 another thread releases: by handle it works, by view it does not")
+	@DisplayName("F25 Another thread releases: possible by handle, refused by view")
 	void anotherThread() throws Exception {
 		LockLease lease = locks.acquire(this.key);
 		assertThat(Attempt.onAnotherThread(lease::release)).isEqualTo(ReleaseResult.RELEASED);
@@ -50,7 +50,8 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F25 a virtual thread acquires and releases, and releases for others: by handle it works, by view not")
+	@DisplayName("F25 A virtual thread acquires and releases, also for other threads: possible by handle, refused by"
+			+ " view")
 	void virtualThread() throws Exception {
 		Assumptions.assumeTrue(Runtime.version().feature() >= 21, "This JDK has no virtual threads");
 		LockLease lease = locks.acquire(this.key);
@@ -72,7 +73,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F25 the thread that completes a future releases: by handle it works, by view it does not")
+	@DisplayName("F25 The completing thread of a future releases: possible by handle, refused by view")
 	void completionThread() throws Exception {
 		LockRequest request = LockRequest.of(this.key);
 		CompletableFuture<ReleaseResult> released = locks.acquireAsync(request).thenApply(LockLease::release);
@@ -81,7 +82,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 		assertThat(chained.get(20, TimeUnit.SECONDS)).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(fleet.owner(this.key)).isNull();
 		assertRefusedByView((action) -> {
-			// Held for now: what is completed already would run on this thread.
+			// Held for now: a function of a completed future would run on this thread.
 			LockLease another = locks.acquire("another");
 			CompletableFuture<?> completed = locks.acquireAsync(LockRequest.of("another")).thenApply((lease) -> {
 				lease.close();
@@ -98,7 +99,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F25 another JVM: its main thread releases what another thread acquired; no view of this one can")
+	@DisplayName("F25 In another JVM the main thread releases a lease of another thread; a view of this JVM cannot")
 	void anotherJvm() {
 		worker.acquire("lease", this.key, Duration.ofSeconds(30), Fleet.PATIENCE);
 		worker.awaitGranted("lease");
@@ -111,12 +112,12 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S14 a nested lease has the same fence and an end of its own; the last release frees the key")
+	@DisplayName("S14 A nested lease has the same fence and its own end; the last release frees the key")
 	void nestedLeases() {
 		LockLease outer = locks.acquire(this.key);
 		LockLease inner = locks.acquire(LockRequest.of(this.key).waitTime(Duration.ZERO));
 		assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
-		assertThat(outer.release()).as("the outer one, first").isEqualTo(ReleaseResult.RELEASED);
+		assertThat(outer.release()).as("the outer lease, first").isEqualTo(ReleaseResult.RELEASED);
 		assertThat(outer.isHeld()).isFalse();
 		assertThat(inner.isHeld()).isTrue();
 		assertThat(fleet.owner(this.key)).isNotNull();
@@ -125,7 +126,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S14 a view nests in the lease of its thread, and undoes no more than its own locks")
+	@DisplayName("S14 A view nests in the lease of its thread, and gives up only its own locks")
 	void viewInLease() {
 		LockLease lease = locks.acquire(this.key);
 		LockView view = locks.asLock(this.key);
@@ -140,7 +141,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
-	/** This thread locks by a view, and others try to unlock. */
+	/** Lock on this thread by a view, and try to unlock on the other thread. */
 	private void assertRefusedByView(OtherThread otherThread) {
 		LockView view = locks.asLock(this.key);
 		view.lock();

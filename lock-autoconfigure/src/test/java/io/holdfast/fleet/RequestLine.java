@@ -9,8 +9,7 @@ import io.holdfast.SemaphoreRequest;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests as words of a line that is sent to another process. Keys have no spaces or
- * commas in them.
+ * Requests as words of a line for another process. Keys have no spaces or commas.
  */
 final class RequestLine {
 

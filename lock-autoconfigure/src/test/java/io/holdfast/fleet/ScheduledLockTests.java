@@ -60,7 +60,7 @@ class ScheduledLockTests {
 	}
 
 	@Test
-	@DisplayName("A job runs in one instance; the others skip it while it runs and for minHold")
+	@DisplayName("A job runs in one instance; all other instances skip it while it runs and for minHold")
 	void once() {
 		jobs(this.first).report(() -> jobs(this.second).report(() -> {
 		}));
@@ -74,7 +74,8 @@ class ScheduledLockTests {
 	}
 
 	@Test
-	@DisplayName("With a permit in its place, a run that fails keeps the others out for minHold, also if its instance stops")
+	@DisplayName("With a permit instead of the lock, a failed run excludes other instances for minHold, also if its"
+			+ " instance stops")
 	void failedOnce() {
 		long start = System.nanoTime();
 		assertThatIllegalStateException().isThrownBy(() -> jobs(this.first).once(() -> {
@@ -90,7 +91,7 @@ class ScheduledLockTests {
 	}
 
 	@Test
-	@DisplayName("Condition, lease time and maxHold are those of the lock")
+	@DisplayName("Condition, lease time and maxHold apply to the lock")
 	void terms() {
 		jobs(this.first).unlocked(() -> jobs(this.second).unlocked(() -> assertThat(isLocked("unlocked")).isFalse()));
 		assertThat(jobs(this.second).runs()).isEqualTo(1);
@@ -100,7 +101,7 @@ class ScheduledLockTests {
 	}
 
 	@Test
-	@DisplayName("Its attributes are those of @DistributedLock of the same name, with the same defaults")
+	@DisplayName("The attributes are those of @DistributedLock, with the same names and defaults")
 	void attributes() throws NoSuchMethodException {
 		Map<String, Object> merged = AnnotatedElementUtils.getMergedAnnotationAttributes(
 				Jobs.class.getDeclaredMethod("cleanUp", Runnable.class), "io.holdfast.annotation.DistributedLock");

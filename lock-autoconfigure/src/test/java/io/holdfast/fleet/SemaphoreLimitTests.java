@@ -52,12 +52,13 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A raised limit lets those in at once that fit into it, and no others")
+	@DisplayName("A raised limit admits at once the waiters that fit, and no more")
 	void raised() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
 		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), second.acquire(request)));
 		List<Attempt<PermitLease>> attempts = new ArrayList<>();
-		// The last in another instance, or it would wait in the queue there.
+		// The last request in another instance, or it would wait in the second instance's
+		// own queue.
 		for (SemaphoreService semaphores : List.of(first, second, operator)) {
 			attempts.add(Attempt.start(semaphores, request));
 			fleet.awaitWaitingForPermits(this.key, attempts.size());
@@ -74,7 +75,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A raised limit lets in as many of one instance as fit, who wait there one behind the other")
+	@DisplayName("A raised limit admits as many waiters of the same instance as fit")
 	void raisedForOneInstance() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 2).waitTime(Fleet.PATIENCE);
 		List<PermitLease> leases = new ArrayList<>(List.of(first.acquire(request), first.acquire(request)));
@@ -93,7 +94,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A limit of 0 stops all: who asks or waits is told so at once, who holds keeps its permits")
+	@DisplayName("A limit of 0 refuses requests and waiters at once, and holders keep their permits")
 	void stopped() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key, 1).waitTime(Fleet.PATIENCE);
 		PermitLease lease = first.acquire(request);
@@ -117,7 +118,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A lowered limit tells who waits for more than it at once, and those behind are served")
+	@DisplayName("A lowered limit refuses waiters for more permits at once, and the waiters behind are served")
 	void loweredUnderWaiters() {
 		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 4).permits(2));
 		Attempt<PermitLease> big = Attempt.start(first,
@@ -140,7 +141,7 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A request may leave the limit to the operator: without one it is refused at once, with the cure")
+	@DisplayName("A request without a limit is refused at once, with the cure, unless an operator has set a limit")
 	void leftToTheOperator() {
 		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
 		for (ThrowingCallable way : List.<ThrowingCallable>of(() -> first.acquire(request),
@@ -169,14 +170,15 @@ class SemaphoreLimitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Requests that wait for the operator's limit are all refused when it is cleared, those of one instance too")
+	@DisplayName("When the operator's limit is cleared, all requests that depend on the limit are refused, also"
+			+ " several of an instance")
 	void clearedWhileOthersWait() {
 		operator.admin().setLimit(this.key, 1);
 		SemaphoreRequest request = SemaphoreRequest.of(this.key).waitForever();
 		PermitLease lease = first.acquire(request);
 		List<CompletableFuture<PermitLease>> waiting = new ArrayList<>();
 		for (SemaphoreService semaphores : List.of(first, second)) {
-			// More than stand in the queue in Redis.
+			// More than the queue in Redis takes.
 			waiting.addAll(Stream.generate(() -> semaphores.acquireAsync(request)).limit(250).toList());
 		}
 		fleet.awaitWaitingForPermits(this.key, 400);

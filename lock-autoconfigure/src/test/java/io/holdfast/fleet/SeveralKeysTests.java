@@ -59,7 +59,7 @@ class SeveralKeysTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S9 2000 requests for some of 8 keys, whichever they are, of 3 contexts and 2 JVMs: no deadlock, no key held"
+	@DisplayName("S9 2000 requests for random sets of 8 keys, of 3 contexts and 2 JVMs: no deadlock, no key held"
 			+ " twice, fences grow")
 	void noDeadlock() throws Exception {
 		int threads = 4;
@@ -87,7 +87,8 @@ class SeveralKeysTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S9 readers and writers of some of 4 keys: no deadlock, and at each key many readers or one writer")
+	@DisplayName("S9 Readers and writers of random sets of 4 keys: no deadlock, and at each key many readers or one"
+			+ " writer")
 	void noDeadlockOfReadersAndWriters() throws Exception {
 		LockRequest all = LockRequest.ofAll(List.of("rw0", "rw1", "rw2", "rw3")).waitTime(Duration.ofMinutes(1));
 		Map<String, Notes> notes = new ConcurrentHashMap<>();
@@ -102,13 +103,13 @@ class SeveralKeysTests extends FleetTestCase {
 		for (String key : all.keys()) {
 			assertThat(Overlaps.assertWithin(notes.get(key).holds(), Resource.ALL)).isEqualTo(Resource.ALL);
 		}
-		assertThat(all.keys()).as("with readers that shared it")
+		assertThat(all.keys()).as("keys with simultaneous readers")
 			.anyMatch((key) -> Overlaps
 				.highest(notes.get(key).holds().stream().filter((hold) -> hold.permits() == 1).toList()) > 1);
 	}
 
 	@Test
-	@DisplayName("S9 F1 who holds several keys is killed: another one has all of them at the end of the lease")
+	@DisplayName("S9 F1 The holder of several keys is killed: the next request has all keys at the end of the lease")
 	void holderKilled() {
 		Worker holder = mortals.pop();
 		LockRequest several = LockRequest.ofAll(List.of("x", "y", "z")).leaseTime(LEASE).waitTime(Fleet.PATIENCE);
@@ -132,7 +133,7 @@ class SeveralKeysTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S9 F1 who holds one key and waits for another is killed: neither stays locked for longer than its lease")
+	@DisplayName("S9 F1 A holder of one key that waits for another is killed: no key stays locked beyond the lease")
 	void waiterKilled() {
 		LockLease mine = contexts.get(0).acquire("second");
 		Worker waiter = mortals.pop();

@@ -24,8 +24,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Instances of the previous version and of this one share a Redis, as they do while a
- * deployment rolls, under load; those of version 1 of the protocol are refused.
+ * Instances of the previous and of this version share a Redis under load, as during a
+ * rolling deployment; instances of version 1 of the protocol are refused.
  */
 @WithRedis
 @Slow
@@ -54,7 +54,7 @@ class SideBySideTests {
 	private static final List<String> USES = List.of("lock", "read", "write", "permits");
 
 	/**
-	 * The way from one version to the other.
+	 * Direction of a change of version.
 	 */
 	enum Way {
 
@@ -64,8 +64,8 @@ class SideBySideTests {
 
 	@ParameterizedTest(name = "{0}")
 	@EnumSource
-	@DisplayName("one instance after the other is killed and replaced by one of the other version: never above the limit,"
-			+ " each goes on, nothing left")
+	@DisplayName("Instances are killed in turn and replaced by instances of the other version: the limit is respected,"
+			+ " all instances go on, no keys stay")
 	void rolls(Way way, TestRedis redis) throws Exception {
 		List<Worker> all = new ArrayList<>();
 		try (Fleet fleet = new Fleet(redis)) {
@@ -83,7 +83,7 @@ class SideBySideTests {
 
 	@ParameterizedTest(name = "{0} in a cluster")
 	@EnumSource
-	@DisplayName("so they are in a cluster, where each instance has a connection to each master")
+	@DisplayName("The same in a cluster, where each instance has a connection to each master")
 	void rollsInCluster(Way way, TestRedis redis) throws Exception {
 		List<Worker> all = new ArrayList<>();
 		try (Fleet fleet = new Fleet(redis)) {
@@ -94,7 +94,8 @@ class SideBySideTests {
 
 	@ParameterizedTest(name = "{0}")
 	@EnumSource
-	@DisplayName("an instance of version 1 of the protocol and one of this version refuse each other at the start")
+	@DisplayName("An instance of version 1 of the protocol and an instance of this version refuse each other at the"
+			+ " start")
 	void refuses(Way way, TestRedis redis) throws Exception {
 		String version1 = PreviousVersion.ofProtocol1();
 		boolean upgrade = way == Way.UPGRADE;
@@ -152,7 +153,7 @@ class SideBySideTests {
 	private static void assertWithinLimits(List<Worker> all) {
 		assertNothingFailed(all);
 		Hold.assertExclusive(holds(all, "lock").toList());
-		assertThat(Overlaps.assertWithin(holds(all, "permits").toList(), LIMIT)).as("permits at one moment")
+		assertThat(Overlaps.assertWithin(holds(all, "permits").toList(), LIMIT)).as("simultaneous permits")
 			.isEqualTo(LIMIT);
 		Overlaps.assertWithin(Stream.concat(holds(all, "read"), holds(all, "write")).toList(), Resource.ALL);
 	}

@@ -3,8 +3,8 @@ package io.holdfast.fleet;
 import io.holdfast.ReleaseResult;
 
 /**
- * Tells of uses in lines that the process prints, for {@link Worker} to read: each when
- * it happens, so that what a killed process held is known. Thread-safe.
+ * Diary in lines of the process' output, for {@link Worker}: each event is printed when
+ * it happens, so that holds of a killed process are known. Thread-safe.
  */
 final class SpokenDiary implements Users.Diary {
 
@@ -14,7 +14,7 @@ final class SpokenDiary implements Users.Diary {
 
 	/**
 	 * Create a diary.
-	 * @param name of what is used, without spaces
+	 * @param name name of the uses, without spaces
 	 */
 	SpokenDiary(String name) {
 		this(name, false);
@@ -22,15 +22,15 @@ final class SpokenDiary implements Users.Diary {
 
 	/**
 	 * Create a diary.
-	 * @param name of what is used, without spaces
-	 * @param falseLosses whether releases may report losses that were none
+	 * @param name name of the uses, without spaces
+	 * @param falseLosses whether releases may report false losses
 	 */
 	SpokenDiary(String name, boolean falseLosses) {
 		this.name = name;
 		this.falseLosses = falseLosses;
 	}
 
-	/** Print words as one line. */
+	/** Print words as a line. */
 	static void say(Object... words) {
 		StringBuilder line = new StringBuilder();
 		for (Object word : words) {

@@ -7,39 +7,39 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 
 /**
- * One request, of whichever context or JVM.
+ * A request in any context or JVM.
  */
 interface Turn {
 
-	/** Whether it was granted by now. */
+	/** Return whether the request is granted by now. */
 	boolean isGranted();
 
 	/**
-	 * Wait until it is granted, promptly.
-	 * @return when it was, by {@link System#nanoTime()}
+	 * Wait for the grant, which must be prompt.
+	 * @return the time of the grant, by {@link System#nanoTime()}
 	 */
 	long awaitGranted();
 
-	/** Release what was granted. */
+	/** Release the lease. */
 	void release();
 
-	/** Ask for permits in this JVM. */
+	/** Request permits in this JVM. */
 	static Turn of(SemaphoreService semaphores, SemaphoreRequest request) {
 		return of(Attempt.start(semaphores, request), request);
 	}
 
-	/** Ask for a lock in this JVM. */
+	/** Request a lock in this JVM. */
 	static Turn of(LockService locks, LockRequest request) {
 		return of(Attempt.start(locks, request), request);
 	}
 
-	/** Ask for permits in another JVM, by a name that nothing else has there. */
+	/** Request permits in another JVM, by a name of their own there. */
 	static Turn of(Worker worker, String name, SemaphoreRequest request) {
 		worker.acquire(name, request);
 		return of(worker, name, (Object) request);
 	}
 
-	/** Ask for a lock in another JVM, by a name that nothing else has there. */
+	/** Request a lock in another JVM, by a name of its own there. */
 	static Turn of(Worker worker, String name, LockRequest request) {
 		worker.acquire(name, request);
 		return of(worker, name, (Object) request);

@@ -19,14 +19,14 @@ import io.holdfast.testing.TestApplication;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * Main class of a child JVM that is to start quickly: an instance without a context. Its
- * threads use one semaphore and one lock until it is killed, and tell of it. Arguments:
- * host, port, key prefix, and for both of them the name of the uses, threads, request;
- * then whether it passes on what it has.
+ * Main class of a child JVM with a quick start: an instance without a context. Its
+ * threads use a semaphore and a lock until the process is killed, and print each use.
+ * Arguments: host, port, key prefix, and for semaphore and lock the name of the uses,
+ * threads, request; then whether the instance hands leases over among its threads.
  */
 final class UserMain {
 
-	/** Short, for what is handed to an instance in the moment of its death. */
+	/** Short, because of hand-offs to an instance at the moment of its death. */
 	private static final Duration HANDOFF_TIMEOUT = Duration.ofSeconds(1);
 
 	private UserMain() {
@@ -36,7 +36,7 @@ final class UserMain {
 		LeaseEngine engine = engine(args[0], Integer.parseInt(args[1]), args[2], Order.valueOf(args[9]));
 		SemaphoreRequest permits = RequestLine.semaphore(List.of(args[5].split(" ")));
 		LockRequest lock = RequestLine.lock(List.of(args[8].split(" ")));
-		// Connects, so that what is killed is at work.
+		// Connects, so that the killed process is at work.
 		engine.resume();
 		SpokenDiary.say("ready");
 		try {

@@ -23,8 +23,8 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.engine.store.Resource;
 
 /**
- * What many threads do at the same time: acquire, hold for a moment and release, again
- * and again, and write down what they held.
+ * Tasks of many threads: acquire, hold for a moment and release, repeatedly, and note the
+ * holds.
  */
 final class Users {
 
@@ -36,7 +36,7 @@ final class Users {
 
 	/**
 	 * Uses of a lock.
-	 * @param rounds how often it is to be held
+	 * @param rounds number of holds
 	 */
 	static Crowd.Task of(LockService locks, LockRequest request, int rounds, Diary diary) {
 		return () -> {
@@ -60,10 +60,10 @@ final class Users {
 	}
 
 	/**
-	 * Uses of some of several keys at once, which ones is left to chance.
-	 * @param all a request for all of them
-	 * @param rounds how often some are to be held
-	 * @param diaries where the holds of each key are written down
+	 * Uses of several keys at once, a random set each time.
+	 * @param all a request for all keys
+	 * @param rounds number of holds
+	 * @param diaries the diary of each key
 	 */
 	static Crowd.Task ofSome(LockService locks, LockRequest all, int rounds, Function<String, Diary> diaries) {
 		return () -> {
@@ -157,7 +157,7 @@ final class Users {
 		/** Nothing was to be had until the wait was over. */
 		void refused();
 
-		/** The release of what has ended found something else than it should. */
+		/** Handle a release with an unexpected result. */
 		default void notReleased(Hold hold, ReleaseResult result) {
 			throw new AssertionError("The release of " + hold + " found " + result);
 		}

@@ -23,8 +23,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.awaitility.Awaitility.await;
 
 /**
- * Views with the terms of a request: what they heed, and what views of other terms share
- * with them.
+ * Views with the terms of a request: terms of each view, and facts that views of a key
+ * share.
  */
 class ViewTermsTests extends FleetTestCase {
 
@@ -41,7 +41,7 @@ class ViewTermsTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A lock has the lease time and renewal of the request; the view tells its lease and fencing token")
+	@DisplayName("A lock has the lease time and renewal of the request; the view has its lease and fencing token")
 	void lease() {
 		LockView view = first.asLock(LockRequest.of(this.key).leaseTime(SHORT).autoRenew(false));
 		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::lease);
@@ -59,7 +59,7 @@ class ViewTermsTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Who releases the lease of a view by itself is told so by the unlock")
+	@DisplayName("After a direct release of a view's lease, the unlock fails with that reason")
 	void releasedByItself() {
 		LockView view = first.asLock(this.key);
 		view.lock();
@@ -70,7 +70,7 @@ class ViewTermsTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Views with other terms count the holds of a thread together; the longest lease time counts")
+	@DisplayName("Views with different terms share the holds of a thread; the longest lease time counts")
 	void shared() throws Exception {
 		LockRequest brief = LockRequest.of(this.key).leaseTime(SHORT).autoRenew(false);
 		LockView terms = first.asLock(brief);
@@ -119,7 +119,7 @@ class ViewTermsTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Both locks of a read-write lock have the terms; a reader and a writer of one thread count apart")
+	@DisplayName("Both locks of a read-write lock have the terms; a reader and a writer of the same thread count apart")
 	void readersAndWriters() {
 		LockRequest request = LockRequest.of(this.key).leaseTime(Duration.ofMinutes(5));
 		ReadWriteLockView pair = first.asReadWriteLock(request);

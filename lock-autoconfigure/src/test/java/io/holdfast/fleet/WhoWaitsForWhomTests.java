@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Threads of several JVMs that wait for each other's locks, seen from one of them.
+ * Threads of several JVMs that wait for each other's locks, seen from one JVM.
  */
 @WithRedis
 @Slow
@@ -81,7 +81,7 @@ class WhoWaitsForWhomTests {
 	}
 
 	@Test
-	@DisplayName("a cycle over two JVMs is found, with keys, instances and threads, and gone when one gives up")
+	@DisplayName("A cycle over two JVMs is found, with keys, instances and threads, and ends when a thread gives up")
 	void findsCycleOverTwoJvms() throws Exception {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		String other = awaitOther();
@@ -108,7 +108,8 @@ class WhoWaitsForWhomTests {
 	}
 
 	@Test
-	@DisplayName("who holds a key and who waits for it is told by thread, name and time, also by another JVM and inside of it")
+	@DisplayName("Holders and waiters of a key are listed with thread, name and time, of all JVMs, also waiters inside"
+			+ " an instance")
 	void tellsThreadsOfOthers() {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		String other = awaitOther();
@@ -126,7 +127,7 @@ class WhoWaitsForWhomTests {
 			assertThat(holder.thread()).isEqualTo("seller");
 			assertThat(holder.since()).isBetween(before.minusMillis(10), Instant.now());
 		});
-		// It waits inside of the instance that holds the lock, and not in Redis.
+		// The second waits inside the instance that holds the lock, and not in Redis.
 		assertThat(stock.queue()).isEmpty();
 		assertThat(stock.inside()).extracting(ResourceDescriptor.WaiterDescriptor::thread).containsExactly("second");
 		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
@@ -144,7 +145,8 @@ class WhoWaitsForWhomTests {
 	}
 
 	@Test
-	@DisplayName("an instance that stands still or is gone is told as silent, and does not hold up the answer for long, nor make waits seem shorter")
+	@DisplayName("A frozen or absent instance counts as silent, delays the answer only briefly, and does not shorten"
+			+ " the waits")
 	void tellsWhoIsSilent() {
 		Worker worker = this.fleet.startWorker().awaitReady();
 		String frozen = awaitOther();
@@ -155,11 +157,11 @@ class WhoWaitsForWhomTests {
 		CompletableFuture<LockLease> waiting = this.locks
 			.acquireAsync(LockRequest.of("held").waitTime(Duration.ofMinutes(2)));
 		await().until(() -> this.locks.status("held").waitingInThisInstance() == 1);
-		Instant asked = Instant.now();
+		Instant requestedAt = Instant.now();
 		worker.freeze();
 		assertThat(this.endpoint.lock("held").inside()).singleElement()
 			.extracting(ResourceDescriptor.WaiterDescriptor::since, InstanceOfAssertFactories.INSTANT)
-			.isBeforeOrEqualTo(asked);
+			.isBeforeOrEqualTo(requestedAt);
 		waiting.cancel(true);
 		held.release();
 		long start = System.nanoTime();

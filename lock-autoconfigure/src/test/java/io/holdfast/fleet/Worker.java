@@ -19,13 +19,13 @@ import org.jspecify.annotations.Nullable;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * An instance in a JVM of its own, seen from the test: what it is told and what it
- * answers. See {@link WorkerMain}.
+ * An instance in its own JVM, seen from the test: commands and answers. See
+ * {@link WorkerMain}.
  */
 final class Worker implements AutoCloseable {
 
 	/**
-	 * A property of workers whose releases may report losses that were none, as those of
+	 * A property of workers whose releases may report false losses, as releases of
 	 * versions before 93709463 do in a cluster.
 	 */
 	static final String FALSE_LOSSES = "holdfast.test.false-losses=true";
@@ -39,12 +39,12 @@ final class Worker implements AutoCloseable {
 	}
 
 	/**
-	 * Start one without a context, which does nothing but use a semaphore and a lock as
-	 * soon as it is ready; see {@link UserMain}. It tells of its holds by their keys.
-	 * @param most what permits it is to acquire at most at a time
-	 * @param threads how many of its threads do so
-	 * @param lock the lock it is to acquire
-	 * @param lockThreads how many of its threads do so
+	 * Start a process without a context, which uses a semaphore and a lock as soon as it
+	 * is ready; see {@link UserMain}. Its holds are named by their keys.
+	 * @param most the request for the most permits at a time
+	 * @param threads number of threads for permits
+	 * @param lock the request for the lock
+	 * @param lockThreads number of threads for the lock
 	 */
 	static Worker using(TestRedis redis, Order order, SemaphoreRequest most, int threads, LockRequest lock,
 			int lockThreads) {
@@ -54,16 +54,15 @@ final class Worker implements AutoCloseable {
 	}
 
 	/**
-	 * Start it.
-	 * @param clockShift by how much its clock is wrong, or {@code null} if it is not to
-	 * be put out of order
+	 * Start a process.
+	 * @param clockShift error of its clock, or {@code null} for the right time
 	 */
 	Worker(TestRedis redis, @Nullable Duration clockShift, List<String> properties) {
 		List<String> options = (clockShift != null) ? List.of(ClockAgent.option(clockShift)) : List.of();
 		this.process = ChildJvm.start(options, WorkerMain.class, arguments(redis, properties));
 	}
 
-	/** Start it as an instance of another version. */
+	/** Start a process as an instance of another version. */
 	static Worker of(String classPath, TestRedis redis, List<String> properties) {
 		return new Worker(ChildJvm.startWith(classPath, WorkerMain.class, arguments(redis, properties)));
 	}
@@ -80,8 +79,9 @@ final class Worker implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until it is refused, and return its output. It does not start then; but on a
-	 * slow machine its start is over before the versions are compared.
+	 * Wait for the refusal of the instance, and return its output. A refused instance
+	 * does not start; but on a slow machine its start ends before the comparison of the
+	 * versions.
 	 */
 	String awaitRefusal() {
 		this.process.awaitLine((line) -> line.contains("cannot share locks"), ChildProcess.PATIENCE);
@@ -92,57 +92,56 @@ final class Worker implements AutoCloseable {
 		return String.join("\n", this.process.lines());
 	}
 
-	/** Whether it has started and still runs. */
+	/** Return whether the instance has started and still runs. */
 	boolean isReady() {
 		return this.process.isAlive() && this.process.lines().contains("ready");
 	}
 
-	/** Have it acquire a key, on a thread of its own. */
+	/** Acquire a key there, on a thread of its own. */
 	void acquire(String name, String key, Duration leaseTime, Duration waitTime) {
 		acquire(name, LockRequest.of(key).leaseTime(leaseTime).waitTime(waitTime));
 	}
 
-	/** Have it acquire a lock, on a thread of its own. */
+	/** Acquire a lock there, on a thread of its own. */
 	void acquire(String name, LockRequest request) {
 		this.process.send("acquire " + name + " " + RequestLine.of(request));
 	}
 
-	/** Have it acquire permits, on a thread of its own. */
+	/** Acquire permits there, on a thread of its own. */
 	void acquire(String name, SemaphoreRequest request) {
 		this.process.send("acquire " + name + " " + RequestLine.of(request));
 	}
 
 	/**
-	 * Have it acquire a lock and then wait for another one, on a thread that it gives the
-	 * name; {@link #awaitGranted} tells when it has the first, {@link #awaitUsed} the
-	 * second.
+	 * Acquire a lock there and then wait for a second lock, on a thread of the given
+	 * name; {@link #awaitGranted} waits for the first, {@link #awaitUsed} for the second.
 	 */
 	void acquireBoth(String name, String first, String second) {
 		this.process.send("acquire-both %s %s %s".formatted(name, first, second));
 	}
 
-	/** Wait until it was granted what it was told to acquire by this name. */
+	/** Wait for the grant of the named request. */
 	Grant awaitGranted(String name) {
 		return awaitGranted(name, ChildProcess.PATIENCE);
 	}
 
-	/** Wait for so long until it was granted what it was told to acquire. */
+	/** Wait for the grant of the named request, with a timeout. */
 	Grant awaitGranted(String name, Duration timeout) {
 		String[] words = await("granted " + name, timeout);
 		return new Grant(Long.parseLong(words[2]), Long.parseLong(words[3]));
 	}
 
-	/** Wait until it failed to acquire what it was told to. */
+	/** Wait for the failure of the named request. */
 	void awaitFailed(String name) {
 		this.process.awaitLine("failed " + name + " ", ChildProcess.PATIENCE);
 	}
 
-	/** Whether it has told that it was granted what it was told to acquire. */
+	/** Return whether the grant of the named request was printed. */
 	boolean isGranted(String name) {
 		return this.process.lines().stream().anyMatch((line) -> line.startsWith("granted " + name + " "));
 	}
 
-	/** Have it look whether it holds a lease; {@link #awaitHeld} tells what it saw. */
+	/** Check there whether a lease is held; {@link #awaitHeld} returns the result. */
 	void askHeld(String name) {
 		this.process.send("held " + name);
 	}
@@ -151,12 +150,12 @@ final class Worker implements AutoCloseable {
 		return Boolean.parseBoolean(await("held " + name)[2]);
 	}
 
-	/** Wait until it was told that a lease is lost. */
+	/** Wait for the announced loss of a lease. */
 	void awaitLost(String name) {
 		await("lost " + name);
 	}
 
-	/** Wait until it sees that it does not hold a lease, and ask when it last did. */
+	/** Wait until the instance no longer holds a lease, and return when it last did. */
 	long awaitLastHeldAt(String name) {
 		return Long.parseLong(await("unheld " + name)[2]);
 	}
@@ -166,18 +165,18 @@ final class Worker implements AutoCloseable {
 		return ReleaseResult.valueOf(await("released " + name)[2]);
 	}
 
-	/** Have it write to a fenced resource, and ask whether that was accepted. */
+	/** Write to a fenced resource there, and return whether the write was accepted. */
 	boolean write(String name, String resource, String value) {
 		this.process.send("write %s %s %s".formatted(name, resource, value));
 		return Boolean.parseBoolean(await("written " + name)[2]);
 	}
 
-	/** Have it add ones to a value, under a lock unless the lease time is zero. */
+	/** Increment a value there, under a lock unless the lease time is zero. */
 	void add(String name, Duration leaseTime, int threads, int rounds) {
 		this.process.send("add %s %d %d %d".formatted(name, leaseTime.toMillis(), threads, rounds));
 	}
 
-	/** Wait until it has added all, and ask for its holds. */
+	/** Wait for the end of all increments, and return their holds. */
 	List<Hold> awaitAdded(String name) {
 		await("added " + name);
 		return holds(name);
@@ -193,7 +192,7 @@ final class Worker implements AutoCloseable {
 		this.process.send("use-some %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(request)));
 	}
 
-	/** What the holds of one of several keys are told by. */
+	/** Return the name of a key's holds. */
 	static String nameOf(String name, String key) {
 		return name + ":" + key;
 	}
@@ -203,34 +202,34 @@ final class Worker implements AutoCloseable {
 		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(most)));
 	}
 
-	/** Wait until all its threads have used it as often as they were told to. */
+	/** Wait until all threads have ended their uses. */
 	void awaitUsed(String name) {
 		await("used " + name);
 	}
 
-	/** Wait until it holds something of what it uses. */
+	/** Wait until the instance holds a lease of the named uses. */
 	void awaitUse(String name) {
 		await("began " + name);
 	}
 
-	/** How many threads held something when it was killed. */
+	/** Return the number of holds at the kill. */
 	int unreleased(String name) {
 		return (int) holds(name).stream().filter((hold) -> hold.until() == this.killedAt).count();
 	}
 
-	/** What went wrong in its threads. */
+	/** Return the failures of its threads. */
 	List<String> failures(String name) {
 		return this.process.lines().stream().filter((line) -> line.startsWith("failed " + name + " ")).toList();
 	}
 
-	/** How often what it uses was not to be had. */
+	/** Return the number of refused requests. */
 	long refusals(String name) {
 		return this.process.lines().stream().filter(("refused " + name)::equals).count();
 	}
 
 	/**
-	 * What it held by now; until it was killed what it had not released then. Not to be
-	 * asked while it is at it.
+	 * Return its holds so far; holds of a killed instance end at the kill. Not to be
+	 * called while the uses go on.
 	 */
 	List<Hold> holds(String name) {
 		List<Hold> open = new ArrayList<>();
@@ -253,7 +252,7 @@ final class Worker implements AutoCloseable {
 		return holds;
 	}
 
-	/** Put its clock out of order, and ask what it shows. */
+	/** Shift its clock, and return the times it shows. */
 	Shown shiftClock(String name, Duration shift) {
 		this.process.send("shift %s %d".formatted(name, shift.toMillis()));
 		String[] words = await("shifted " + name);
@@ -292,21 +291,21 @@ final class Worker implements AutoCloseable {
 	}
 
 	/**
-	 * What it was granted.
+	 * A grant.
 	 *
 	 * @param fence the fencing token, 0 for permits
-	 * @param at when, by {@link System#nanoTime()}
+	 * @param at time of the grant, by {@link System#nanoTime()}
 	 */
 	record Grant(long fence, long at) {
 
 	}
 
 	/**
-	 * What its clock shows, in milliseconds.
+	 * Times of its clock, in milliseconds.
 	 *
 	 * @param millis by {@link System#currentTimeMillis()}
 	 * @param instant by {@link java.time.Instant#now()}
-	 * @param startedAt when Spring saw it start
+	 * @param startedAt start time by Spring
 	 */
 	record Shown(long millis, long instant, long startedAt) {
 

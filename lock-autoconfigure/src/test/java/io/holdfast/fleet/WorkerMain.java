@@ -46,7 +46,7 @@ final class WorkerMain {
 	/** Whether releases may report losses that were none. */
 	private final boolean falseLosses;
 
-	/** By the names that the lines give them. */
+	/** Leases by their names in the lines. */
 	private final Map<String, Lease> leases = new ConcurrentHashMap<>();
 
 	private WorkerMain(ConfigurableApplicationContext context, String keyPrefix, boolean falseLosses) {
@@ -116,7 +116,7 @@ final class WorkerMain {
 		}
 	}
 
-	/** Acquire one lock and then, on the same thread, wait for another one. */
+	/** Acquire a lock and then, on the same thread, wait for a second lock. */
 	private void acquireBoth(String name, String first, String second) {
 		Thread.currentThread().setName(name);
 		try (LockLease lease = this.locks.acquire(first)) {
@@ -129,7 +129,7 @@ final class WorkerMain {
 		}
 	}
 
-	/** Look again and again whether it is held, and tell when it was the last time. */
+	/** Check repeatedly whether the lease is held, and print when it last was. */
 	private void watch(String name, Lease lease) {
 		long before = System.nanoTime();
 		long lastHeld = before;
@@ -163,7 +163,7 @@ final class WorkerMain {
 		}
 	}
 
-	/** Acquire and release, and tell of each begin and end when it happens. */
+	/** Acquire and release, and print each begin and end when it happens. */
 	private void use(String name, int threads, int rounds, List<String> request) {
 		Users.Diary diary = new SpokenDiary(name, this.falseLosses);
 		Crowd.Task user = RequestLine.isForLock(request)
@@ -178,7 +178,7 @@ final class WorkerMain {
 		}
 	}
 
-	/** Acquire some of several locks and release them, and tell of each when it ends. */
+	/** Acquire some of several locks and release them, and print each hold at its end. */
 	private void useSome(String name, int threads, int rounds, List<String> request) {
 		try {
 			new Crowd().add(threads, Users.ofSome(this.locks, RequestLine.lock(request), rounds,
@@ -192,8 +192,7 @@ final class WorkerMain {
 	}
 
 	/**
-	 * Put this process' clock out of order, and tell what it shows: to this class, and to
-	 * Spring.
+	 * Shift this process' clock, and print its times: for this class, and for Spring.
 	 */
 	private void shiftClock(String name, Duration shift) {
 		ShiftedClock.shiftBy(shift);

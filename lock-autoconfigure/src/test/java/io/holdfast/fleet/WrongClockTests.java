@@ -19,8 +19,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Two JVMs share permits and locks with one whose clock is right: the clock of one is 10
- * minutes early, that of the other 10 minutes late; or they jump by as much.
+ * Two JVMs with wrong clocks share permits and locks with a JVM with the right clock: a
+ * clock is 10 minutes early, another 10 minutes late; or they jump by as much.
  */
 @Slow
 class WrongClockTests extends FleetTestCase {
@@ -59,7 +59,7 @@ class WrongClockTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F39 the clocks of the other JVMs are really wrong, for what they run and for the Spring that runs it")
+	@DisplayName("F39 The clocks of two JVMs are wrong, for the application and for Spring")
 	void clocksAreWrong() {
 		assertWrong(early, WRONG);
 		assertWrong(late, WRONG.negated());
@@ -77,8 +77,8 @@ class WrongClockTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S11 F39 whose clock is early steals nothing, whose clock is late keeps what it has: while it is renewed,"
-			+ " no other gets it")
+	@DisplayName("S11 F39 A JVM with an early clock steals nothing, a JVM with a late clock keeps its leases while"
+			+ " they are renewed")
 	void notStolen() {
 		List<Case> cases = cases("stolen");
 		List<Turn> mine = cases.stream().map((one) -> one.ask(right, Fleet.PATIENCE, true)).toList();
@@ -90,13 +90,13 @@ class WrongClockTests extends FleetTestCase {
 		mine.forEach(Turn::release);
 		List<Turn> theirs = cases.stream().map((one) -> one.ask(one.key, Fleet.PATIENCE, true)).toList();
 		theirs.forEach(Turn::awaitGranted);
-		forTwoLeases(() -> assertThat(cases).noneMatch((one) -> one.isHad(another)));
+		forTwoLeases(() -> assertThat(cases).noneMatch((one) -> one.isFree(another)));
 		theirs.forEach(Turn::release);
 	}
 
 	@Test
-	@DisplayName("S12 F39 a lease ends for its holder and for those who wait at the end of its time, and no later,"
-			+ " whichever of them has the wrong clock")
+	@DisplayName("S12 F39 A lease ends for its holder and for waiters at the end of its time, and no later, whichever"
+			+ " clock is wrong")
 	void notKeptLonger() {
 		List<Case> cases = cases("kept");
 		cases.forEach((one) -> one.ask(one.key, Fleet.PATIENCE, false));
@@ -107,7 +107,7 @@ class WrongClockTests extends FleetTestCase {
 		for (int i = 0; i < cases.size(); i++) {
 			Case one = cases.get(i);
 			assertLeaseBetween(grantedAt.get(i), nextAt.get(i));
-			assertThat(one.wrong.awaitLastHeldAt(one.key)).as("when it last took itself for the holder")
+			assertThat(one.wrong.awaitLastHeldAt(one.key)).as("the last time the lease counted as held")
 				.isLessThan(nextAt.get(i));
 			assertLeaseBetween(nextAt.get(i), again.get(i).awaitGranted());
 			again.get(i).release();
@@ -121,7 +121,7 @@ class WrongClockTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F39 a clock that jumps changes nothing: what is renewed stays held, what is not ends in time")
+	@DisplayName("F39 A jump of the clock changes nothing: renewed leases stay held, other leases end in time")
 	void jumps() {
 		List<Case> cases = cases("jumps");
 		List<Turn> renewed = cases.stream().map((one) -> one.ask(one.key, Fleet.PATIENCE, true)).toList();
@@ -131,7 +131,7 @@ class WrongClockTests extends FleetTestCase {
 		List<Long> grantedAt = ending.stream().map((one) -> one.wrong.awaitGranted(one.key).at()).toList();
 		early.shiftClock("jump", WRONG.negated());
 		late.shiftClock("jump", WRONG);
-		forTwoLeases(() -> assertThat(cases).noneMatch((one) -> one.isHad(right)));
+		forTwoLeases(() -> assertThat(cases).noneMatch((one) -> one.isFree(right)));
 		for (Case one : cases) {
 			one.wrong.askHeld(one.key);
 			assertThat(one.wrong.awaitHeld(one.key)).isTrue();
@@ -140,13 +140,13 @@ class WrongClockTests extends FleetTestCase {
 			Case one = ending.get(i);
 			assertThat(Duration.ofNanos(one.wrong.awaitLastHeldAt(one.key) - grantedAt.get(i)))
 				.isBetween(LEASE.dividedBy(4), LEASE);
-			assertThat(one.isHad(right)).as("had when it is over").isTrue();
+			assertThat(one.isFree(right)).as("free after its end").isTrue();
 			one.wrong.release(one.key);
 		}
 		renewed.forEach(Turn::release);
 	}
 
-	/** Do it again and again, until the leases would be over that are not renewed. */
+	/** Repeat until leases without renewal would have ended. */
 	private static void forTwoLeases(Runnable action) {
 		long from = System.nanoTime();
 		await("two leases").atMost(Fleet.PATIENCE).pollInterval(Duration.ofMillis(20)).until(() -> {
@@ -156,7 +156,7 @@ class WrongClockTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S11 F39 the order is that of the requests, not of anybody's clock")
+	@DisplayName("S11 F39 Requests are served in their order, whatever the clocks")
 	void order() {
 		for (What what : What.values()) {
 			String key = "order-" + what;
@@ -174,7 +174,7 @@ class WrongClockTests extends FleetTestCase {
 			holder.release();
 			for (Turn turn : turns) {
 				turn.awaitGranted();
-				assertThat(turns.subList(turns.indexOf(turn) + 1, turns.size())).as("those behind")
+				assertThat(turns.subList(turns.indexOf(turn) + 1, turns.size())).as("the later requests")
 					.noneMatch(Turn::isGranted);
 				turn.release();
 			}
@@ -182,7 +182,7 @@ class WrongClockTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F39 fences grow over JVMs whose clocks are wrong")
+	@DisplayName("F39 Fences grow over JVMs with wrong clocks")
 	void fences() {
 		long last = 0;
 		for (int i = 0; i < 4; i++) {
@@ -196,7 +196,7 @@ class WrongClockTests extends FleetTestCase {
 		}
 	}
 
-	/** Both wrong clocks, with everything there is, at the same time. */
+	/** Both wrong clocks, with each kind of resource, at the same time. */
 	private static List<Case> cases(String name) {
 		return Stream.of(What.values())
 			.flatMap((what) -> Stream.of(new Case(what, early, name + "-early-" + what),
@@ -204,7 +204,7 @@ class WrongClockTests extends FleetTestCase {
 			.toList();
 	}
 
-	/** What there is one of for each key. */
+	/** Kind of a key's resource. */
 	private enum What {
 
 		PERMIT, LOCK
@@ -212,28 +212,28 @@ class WrongClockTests extends FleetTestCase {
 	}
 
 	/**
-	 * A key, and who is wrong about the time.
+	 * A key, and a JVM with a wrong clock.
 	 *
-	 * @param what what it is the key of
-	 * @param wrong the JVM whose clock is wrong
+	 * @param what the kind of resource
+	 * @param wrong the JVM with the wrong clock
 	 * @param key the key
 	 */
 	private record Case(What what, Worker wrong, String key) {
 
-		/** Have the JVM with the wrong clock ask. */
+		/** Request the resource in the JVM with the wrong clock. */
 		Turn ask(String name, Duration wait, boolean renewal) {
 			return (this.what == What.PERMIT) ? Turn.of(this.wrong, name, permit(wait, renewal))
 					: Turn.of(this.wrong, name, lock(wait, renewal));
 		}
 
-		/** Have an instance in this JVM ask. */
+		/** Request the resource in an instance of this JVM. */
 		Turn ask(LockService instance, Duration wait, boolean renewal) {
 			return (this.what == What.PERMIT) ? Turn.of(fleet.semaphores(instance), permit(wait, renewal))
 					: Turn.of(instance, lock(wait, renewal));
 		}
 
-		/** Whether it is to be had without waiting; then it is given back. */
-		boolean isHad(LockService instance) {
+		/** Return whether the resource is free, by acquiring and releasing it at once. */
+		boolean isFree(LockService instance) {
 			return ((this.what == What.PERMIT) ? fleet.semaphores(instance).tryAcquire(permit(Duration.ZERO, true))
 					: instance.tryAcquire(lock(Duration.ZERO, true)))
 				.map(Lease::release)
