@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Requests of an instance whose version was not compared yet with those of the others.
+ * Requests of an instance before the comparison of its version with the fleet's.
  */
 class AdmissionTests extends ProxiedTestCase {
 
@@ -62,7 +62,7 @@ class AdmissionTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F11 the connection is cut during the comparison: the request is granted after the next one")
+	@DisplayName("F11 The connection is cut during the comparison: the request is granted after the next comparison")
 	void cut() {
 		this.proxy.swallowRepliesThenReset(TestApplication.fleetKey(this.redis.keyPrefix()));
 		Instance instance = start();
@@ -71,7 +71,7 @@ class AdmissionTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F9, F10 without a comparison a method that may skip does not skip, but fails by the store")
+	@DisplayName("F9 F10 Without a comparison, a method that may skip does not skip, but fails by the store")
 	void doesNotSkip() {
 		this.proxy.blackHole();
 		Shop shop = start().context().getBean(Shop.class);

@@ -19,8 +19,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Leases of one instance, for which another instance waits: a lock, a lock as a reader,
- * and all permits of a semaphore. Not thread-safe.
+ * Leases of an instance for which another instance waits: a lock, a lock as a reader, and
+ * all permits of a semaphore. Not thread-safe.
  */
 final class Claims {
 
@@ -37,7 +37,7 @@ final class Claims {
 	private final CountDownLatch losses;
 
 	/**
-	 * Acquire one lease of each kind.
+	 * Acquire a lease of each kind.
 	 * @param fleet the instances
 	 * @param name the name from which the keys are made
 	 * @param leaseTime the lease time
@@ -58,7 +58,7 @@ final class Claims {
 	}
 
 	/**
-	 * Let an instance wait for all of each kind. Returns when it is in all queues.
+	 * Have an instance wait for all claims. Returns when all queues have the waiter.
 	 * @param waiter the waiter
 	 * @return this
 	 */
@@ -85,7 +85,7 @@ final class Claims {
 	}
 
 	void assertLostWithin(Duration time) throws InterruptedException {
-		assertThat(this.losses.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("told of all losses in time").isTrue();
+		assertThat(this.losses.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("all losses noticed in time").isTrue();
 		assertThat(this.held).noneMatch(Lease::isHeld);
 	}
 
@@ -96,7 +96,7 @@ final class Claims {
 		}
 	}
 
-	/** Release each lease, and check that its waiter is granted it. */
+	/** Release each lease, and check the grant to its waiter. */
 	void assertHandedOver() {
 		for (int i = 0; i < this.held.size(); i++) {
 			assertThat(this.held.get(i).release()).isEqualTo(ReleaseResult.RELEASED);

@@ -29,8 +29,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 /**
- * A master of a cluster dies, or is told to go, and is replaced by its replica, which has
- * all that was written.
+ * A master of a cluster dies, or is replaced by hand, and its replica, with all writes,
+ * takes over.
  */
 @WithRedis
 @Slow
@@ -76,7 +76,7 @@ class ClusterFailOverTests {
 		return instance;
 	}
 
-	/** By the new master, whose driver has to find it first. */
+	/** By the new master, which the driver has to find first. */
 	private void awaitServed(Instance instance) {
 		awaitServed(instance, LEASE);
 	}
@@ -117,7 +117,7 @@ class ClusterFailOverTests {
 	}
 
 	@Test
-	@DisplayName("A master dies with the time that a holder has, which is not renewed: over when it says so, and had by who waits")
+	@DisplayName("A master dies under a lease without renewal: the lease ends in time, and the waiter gets the lock")
 	void leaseEnds() {
 		LockRequest request = LockRequest.of(this.key).leaseTime(LEASE).waitTime(Duration.ofMinutes(2));
 		LockLease lease = start("lettuce").acquire(request.autoRenew(false));
@@ -138,12 +138,12 @@ class ClusterFailOverTests {
 	}
 
 	@ParameterizedTest(
-			name = "A master comes back for which waiters have given commands: those that were given up do nothing ({0})")
+			name = "A master comes back after waiters gave up their commands to it: these commands do nothing ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void givenUp(String driver) {
 		assumeFalse(this.master.run((commands) -> commands.info("server")).contains("redis_version:6."),
 				"waiters ask a dead master while their subscription there is broken: there is one from Redis 7.0 on");
-		// What they would be granted is released again after the lease, not before.
+		// Their possible grants are released after the lease, not before.
 		Instance instance = start(driver, "holdfast.wake-up.handoff-timeout=60s");
 		Instance other = start(driver, "holdfast.wake-up.handoff-timeout=60s");
 		Claims claims = new Claims(this.fleet, this.key, LEASE, instance).waitedForBy(other);
@@ -163,7 +163,8 @@ class ClusterFailOverTests {
 	}
 
 	@Test
-	@DisplayName("A master stands still, and goes on standing when its replica has taken over: held on there, and granted")
+	@DisplayName("A master freezes, and stays frozen after the fail-over: its leases are held at the replica, and new"
+			+ " leases granted")
 	void masterStandsStill() {
 		Instance instance = start("lettuce");
 		Instance other = start("lettuce");
@@ -171,7 +172,8 @@ class ClusterFailOverTests {
 		LockLease lease = instance.acquire(request);
 		awaitReplicated(this.master);
 		this.fleet.unobserved(() -> this.cluster.freeze(this.master, this.replica));
-		// Until the silence is noticed, and the driver has tried to connect some times.
+		// Until the silence is noticed, and the driver has tried to connect several
+		// times.
 		awaitServed(instance, LEASE.multipliedBy(3));
 		awaitServed(other, LEASE.multipliedBy(3));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -180,7 +182,7 @@ class ClusterFailOverTests {
 	}
 
 	@Test
-	@DisplayName("A master is replaced by hand and its replica, there and back and there again: held on, and handed over")
+	@DisplayName("Master and replica change their roles by hand three times: leases are held on, and handed over")
 	void replacedByHand() {
 		Instance instance = start("lettuce");
 		Instance other = start("lettuce");
@@ -201,10 +203,10 @@ class ClusterFailOverTests {
 	}
 
 	@Test
-	@DisplayName("A master is replaced by hand under load: never held twice, and everybody has his turn")
+	@DisplayName("A master is replaced by hand under load: no lock is held twice, and every request is served")
 	void replacedUnderLoad() {
-		// The others hear of a master that goes, and of the one that comes, one after the
-		// other.
+		// The remaining nodes hear of the leaving master and of the new master at
+		// different times.
 		Predicate<LeaseStoreException> unknown = (ex) -> String.valueOf(ex.getMessage()).contains("slot not served");
 		Load load = new Load(this.key, unknown, start("lettuce"), start("lettuce"));
 		load.awaitMoreAfter(() -> this.cluster.failOver(this.master, this.replica, FailOver.AGREED));

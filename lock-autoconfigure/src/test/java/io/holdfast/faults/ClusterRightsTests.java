@@ -58,18 +58,18 @@ class ClusterRightsTests {
 	}
 
 	@Test
-	@DisplayName("F35 what is documented for a cluster is enough there")
+	@DisplayName("F35 The documented rights for a cluster are enough")
 	void rights() {
 		allow(DocumentedRights.inCluster());
 		start().assertHandsOverTo(start());
 	}
 
 	@Test
-	@DisplayName("F35 what is documented for wake-ups by one master is enough for them")
+	@DisplayName("F35 The documented rights for wake-ups by a single master are enough")
 	void rightsOfShards() {
 		RedisServer node = cluster.nodes().get(0);
 		assumeFalse(node.run((commands) -> commands.info("server")).contains("redis_version:6."),
-				"SSUBSCRIBE is there from Redis 7.0 on");
+				"SSUBSCRIBE exists from Redis 7.0 on");
 		allow(DocumentedRights.inShardingCluster());
 		cluster.nodes().forEach((one) -> one.run(RedisCommands::aclLogReset));
 		Instance instance = start();

@@ -41,7 +41,8 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What else an application does with Redis neither disturbs Holdfast nor is disturbed.
+ * Other uses of Redis by an application neither disturb Holdfast nor are disturbed by
+ * Holdfast.
  */
 @WithRedis
 class CoexistenceTests {
@@ -57,7 +58,10 @@ class CoexistenceTests {
 		this.valueKey = redis.keyPrefix() + "value";
 	}
 
-	/** Whose commands would be queued if they went to the thread's own connection. */
+	/**
+	 * Check that commands run at once: on the thread's own connection they would be
+	 * queued.
+	 */
 	private void assertLocksAtOnce(Instance instance) {
 		LockLease lease = instance.acquire(LockRequest.of(KEY).waitTime(SOON));
 		assertThat(this.fleet.isLocked(KEY)).as("locked before the commit").isTrue();
@@ -93,7 +97,7 @@ class CoexistenceTests {
 	}
 
 	@Test
-	@DisplayName("Holdfast adds beans of its own types only, and no bean of Spring Boot backs off because of it")
+	@DisplayName("Holdfast adds beans of its own types only, and no bean of Spring Boot backs off because of Holdfast")
 	void beans() {
 		ConfigurableApplicationContext without = this.fleet.start(Busy.class, "holdfast.enabled=false").context();
 		ConfigurableApplicationContext with = this.fleet.start(Busy.class).context();
@@ -110,7 +114,7 @@ class CoexistenceTests {
 	}
 
 	@Test
-	@DisplayName("The application's own subscriptions go on while locks are passed on by ours")
+	@DisplayName("The application's own subscriptions go on while Holdfast's subscriptions pass locks on")
 	void ownSubscriptions() throws InterruptedException {
 		Instance instance = this.fleet.start(Subscriber.class, "test.channel=" + this.valueKey,
 				"holdfast.wake-up.handoff-timeout=60s");

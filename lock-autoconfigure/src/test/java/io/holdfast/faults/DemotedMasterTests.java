@@ -27,8 +27,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A master that another one has replaced, behind one address: it becomes a replica, but
- * ends no connection.
+ * A master that was replaced behind the same address: it becomes a replica, but keeps its
+ * connections.
  */
 @WithRedis
 @ExtendWith(OutputCaptureExtension.class)
@@ -36,7 +36,7 @@ class DemotedMasterTests {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("Leases are held and granted by the new master after some seconds, although the old one stays connected")
+	@DisplayName("The new master holds and grants leases after some seconds, although the old master stays connected")
 	void replaced(Former former, TestRedis redis, CapturedOutput output) {
 		RedisServer old = start(redis, former.settings);
 		RedisServer next = start(redis, List.of());
@@ -57,7 +57,7 @@ class DemotedMasterTests {
 	}
 
 	@Test
-	@DisplayName("With static replicas, the new master is found when the old one answers that it is a replica")
+	@DisplayName("With static replicas, the new master is found when the old master answers as a replica")
 	void staticReplicas(TestRedis redis) {
 		RedisServer old = start(redis, List.of());
 		RedisServer next = start(redis, List.of());
@@ -75,7 +75,7 @@ class DemotedMasterTests {
 	}
 
 	@Test
-	@DisplayName("Grants are confirmed by the replicas of the new master, although the old one stays connected")
+	@DisplayName("Grants are confirmed by the replicas of the new master, although the old master stays connected")
 	void confirmations(TestRedis redis) {
 		RedisServer old = start(redis, List.of());
 		RedisServer next = start(redis, List.of());
@@ -88,7 +88,7 @@ class DemotedMasterTests {
 		locks.acquire(LockRequest.of("held"));
 		next.run(RedisCommands::replicaofNoOne);
 		address.redirect(next.host(), next.port());
-		// It does not find its master, and so knows nothing new.
+		// A replica without a link to its master, and so without new data.
 		old.run((commands) -> commands.replicaof(next.host(), 1));
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
 	}
@@ -130,7 +130,7 @@ class DemotedMasterTests {
 
 		},
 
-		/** It does not find its master. */
+		/** A replica without a link to its master. */
 		STALE_REPLICA("stale replica|MASTERDOWN", List.of("--replica-serve-stale-data", "no")) {
 
 			@Override
@@ -140,7 +140,7 @@ class DemotedMasterTests {
 
 		},
 
-		/** It was not told that it is replaced. */
+		/** A master that does not know of its replacement. */
 		MASTER_WITHOUT_REPLICAS("NOREPLICAS", List.of("--min-replicas-to-write", "1")) {
 
 			@Override

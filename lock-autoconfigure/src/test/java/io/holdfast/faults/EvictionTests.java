@@ -14,7 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Redis throws away what it was not asked for lately, to make room for other things.
+ * Redis evicts keys that were not used lately, to make room for other keys.
  */
 @WithRedis
 @Slow
@@ -22,7 +22,7 @@ class EvictionTests {
 
 	private static final String KEY = "eviction";
 
-	/** So long that a loss within a fraction of it came by a renewal. */
+	/** So long that a loss within a fraction of the lease was noticed by a renewal. */
 	private static final Duration LEASE = Duration.ofSeconds(9);
 
 	private final Fleet fleet;
@@ -39,10 +39,11 @@ class EvictionTests {
 	}
 
 	@Test
-	@DisplayName("F33 what is held is evicted: warned of before, told within a renewal period, and had by who waits")
+	@DisplayName("F33 Held keys are evicted: the risk is logged before, the loss noticed within a renewal period, and"
+			+ " waiters are granted")
 	void evicted() throws InterruptedException {
 		Instance instance = this.fleet.start();
-		// Not before the eviction is over, or what it is granted would be evicted, too.
+		// Not before the eviction is over, or a new grant would be evicted, too.
 		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
 		this.fleet.awaitListening(2);
 		assertThat(instance.engine().examine()).succeedsWithin(SOON)

@@ -26,8 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Redis is restarted without its data while instances give holders grace: no other owner
- * gets what a holder may still hold.
+ * Redis is restarted without its data, with a grace for holders: no other owner gets a
+ * resource that a holder may still hold.
  */
 @WithRedis
 @Slow
@@ -80,7 +80,7 @@ class FailOverGraceTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "LOCK", "SEMAPHORE" })
-	@DisplayName("F14 a holder that lives keeps its lease, and others wait for it, also one that comes later")
+	@DisplayName("F14 A live holder keeps its lease, and waiters wait for it, also a late waiter")
 	void holderLives(Pool pool) {
 		Lease lease = request(pool).acquire(this.fleet.start(properties()));
 		List<CompletableFuture<Lease>> others = new ArrayList<>();
@@ -91,7 +91,7 @@ class FailOverGraceTests {
 		awaitGraceIsOver();
 		lease.ensureHeld();
 		assertThat(others).noneMatch(CompletableFuture::isDone);
-		await("a renewal by the server that knew nothing").atMost(SOON).until(() -> pool.holders(this.fleet, KEY) > 0);
+		await("a renewal by the empty server").atMost(SOON).until(() -> pool.holders(this.fleet, KEY) > 0);
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		Lease next = (Lease) CompletableFuture.anyOf(others.toArray(CompletableFuture[]::new))
 			.orTimeout(60, TimeUnit.SECONDS)
@@ -103,7 +103,7 @@ class FailOverGraceTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "LOCK", "SEMAPHORE" })
-	@DisplayName("F14 a holder that is cut off has lost its lease before another one gets it")
+	@DisplayName("F14 A holder without Redis has lost its lease before the next grant")
 	void holderIsCutOff(Pool pool) {
 		FaultProxy proxy = this.fleet.proxy();
 		Lease lease = request(pool).acquire(this.fleet.start(proxy, properties()));

@@ -21,8 +21,8 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * One fail-over of each kind, for every build: what was written before is with the new
- * master. {@link FailOverTests} and {@link ClusterFailOverTests} have more of them.
+ * A fail-over of each kind, for every build, without lost writes. {@link FailOverTests}
+ * and {@link ClusterFailOverTests} have further fail-overs.
  */
 @WithRedis
 class FailOverInShortTests {
@@ -32,21 +32,21 @@ class FailOverInShortTests {
 	/** Longer than a fail-over takes. */
 	private static final Duration LEASE = Duration.ofSeconds(30);
 
-	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
+	/** Polls after 24 s at the earliest: an earlier grant came by a wake-up. */
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
 	private static RedisCluster cluster;
 
 	private static RedisServer replica;
 
-	/** Before the test of it, as a cluster takes some seconds to serve. */
+	/** Start the cluster before its test, since it takes some seconds to serve. */
 	@BeforeAll
 	static void startCluster(TestRedis redis) {
 		cluster = redis.startCluster(1);
 		replica = cluster.addReplica(cluster.nodes().get(0));
 	}
 
-	/** Held by one and waited for by the other while the master is replaced. */
+	/** Check a lock with a holder and a waiter while the master is replaced. */
 	private static void assertKept(Fleet fleet, String key, Runnable replicate, Runnable replace) {
 		Instance instance = fleet.start(ASK_SELDOM);
 		Instance other = fleet.start(ASK_SELDOM);
@@ -68,7 +68,7 @@ class FailOverInShortTests {
 	}
 
 	@Test
-	@DisplayName("The master dies, and Sentinel has its replica take over: held on, and handed over")
+	@DisplayName("The master dies, and Sentinel has its replica take over: leases are held on, and handed over")
 	void unplanned(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(1);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
@@ -84,14 +84,14 @@ class FailOverInShortTests {
 	}
 
 	@Test
-	@DisplayName("Sentinel is told to replace a master that lives: held on, and handed over")
+	@DisplayName("Sentinel is told to replace a live master: leases are held on, and handed over")
 	void planned(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(1);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
 			assertKept(fleet, KEY, servers::awaitReplicated, () -> {
 				RedisServer old = servers.master();
 				servers.failOver();
-				// It was alive, and its clients are sent away.
+				// The old master was alive, and sends its clients away.
 				servers.awaitReplica(old);
 				fleet.awaitListening(2);
 			});
@@ -99,7 +99,7 @@ class FailOverInShortTests {
 	}
 
 	@Test
-	@DisplayName("A replica in a cluster takes the place of its master: held on, and handed over")
+	@DisplayName("A replica in a cluster takes the place of its master: leases are held on, and handed over")
 	void cluster(TestRedis redis) {
 		RedisServer master = cluster.nodes().get(0);
 		try (Fleet fleet = Fleet.on(redis, cluster)) {

@@ -25,7 +25,7 @@ class FailOverTests {
 	 */
 	private static final Duration LEASE = Duration.ofSeconds(30);
 
-	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
+	/** Polls after 24 s at the earliest: an earlier grant came by a wake-up. */
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
 	private final SentinelRedis redis;
@@ -38,7 +38,7 @@ class FailOverTests {
 	}
 
 	@ParameterizedTest(
-			name = "F28 the master dies, and comes back as a replica: nothing is lost, no instance restarts ({0})")
+			name = "F28 The master dies, and comes back as a replica: nothing is lost, no instance restarts ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void masterDies(String driver) {
 		String[] properties = { ASK_SELDOM, "spring.data.redis.client-type=" + driver };
@@ -63,7 +63,7 @@ class FailOverTests {
 		this.redis.awaitReplicated();
 		RedisServer second = this.redis.master();
 		assertThat(this.redis.failOver()).isSameAs(old);
-		// It was alive, and its clients are sent away.
+		// The old master was alive, and sends its clients away.
 		this.redis.awaitReplica(second);
 		this.fleet.awaitListening(2);
 		claims.assertHeld();

@@ -33,14 +33,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Applications of one test, all in this JVM and each an instance of its own, what stands
- * between them and Redis, and an observer who sees Redis directly. Closed at the test's
- * end, if not before. Takes keys as users name them, and properties as
- * {@code name=value}. Not thread-safe.
+ * Applications of a test, all in this JVM and each its own instance, the proxies before
+ * Redis, and an observer with a direct connection. Closed at the test's end at the
+ * latest. Takes keys as in requests, and properties as {@code name=value}. Not
+ * thread-safe.
  */
 final class Fleet implements AutoCloseable {
 
-	/** For what is to happen soon, on however busy a machine. */
+	/** For events that are due soon, on a busy machine, too. */
 	static final Duration SOON = Duration.ofSeconds(10);
 
 	private static final RedisScript<Long> CHANNELS = RedisScript
@@ -79,7 +79,10 @@ final class Fleet implements AutoCloseable {
 				new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())), List.of());
 	}
 
-	/** On a Redis whose master changes. The observer sees the master of that moment. */
+	/**
+	 * Create a fleet on a Redis with changing masters. The observer follows the present
+	 * master.
+	 */
 	static Fleet on(TestRedis redis, SentinelRedis servers) {
 		LettuceConnectionFactory direct = new LettuceConnectionFactory(servers.configuration(),
 				TestRedis.clientConfiguration());
@@ -101,7 +104,7 @@ final class Fleet implements AutoCloseable {
 		return fleet;
 	}
 
-	/** Put a proxy before Redis, for the instances that are to have one. */
+	/** Put a proxy before Redis, for instances that are started with the proxy. */
 	FaultProxy proxy() {
 		FaultProxy proxy = FaultProxy.to(this.host, this.port);
 		this.opened.push(proxy::close);
@@ -143,15 +146,15 @@ final class Fleet implements AutoCloseable {
 		return instance;
 	}
 
-	/** Who looks at Redis, and changes what is there, past all faults. */
+	/** Return the template to read and change Redis past all faults. */
 	StringRedisTemplate observer() {
 		return this.observer;
 	}
 
 	/**
-	 * Do what kills a server that the observer is connected to. A command of its own that
-	 * is given to such a connection stays there until that gives up.
-	 * @param action what to do while there is no observer
+	 * Run an action that kills the observer's server. A command on such a connection
+	 * would stay there until its timeout.
+	 * @param action the action, during which there is no observer
 	 */
 	void unobserved(Runnable action) {
 		LettuceConnectionFactory factory = (LettuceConnectionFactory) Objects
@@ -170,22 +173,22 @@ final class Fleet implements AutoCloseable {
 		return this.redis.keyPrefix() + key;
 	}
 
-	/** The name of a semaphore, from which those of its keys in Redis are made. */
+	/** Return the base of the names of a semaphore's keys in Redis. */
 	String semaphoreKey(String key) {
 		return TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key;
 	}
 
-	/** What the names of the wake-up channels begin with. */
+	/** Return the prefix of the wake-up channels. */
 	String channelPrefix() {
 		return TestApplication.channelPrefix(this.redis.keyPrefix());
 	}
 
-	/** Whether anybody has the lock, for Redis. */
+	/** Return whether the lock has an owner in Redis. */
 	boolean isLocked(String key) {
 		return Boolean.TRUE.equals(this.observer.hasKey(lockKey(key)));
 	}
 
-	/** How long the lock lives if it is not renewed, for Redis. */
+	/** Return the remaining life of the lock in Redis. */
 	Duration timeToLive(String key) {
 		return Duration.ofMillis(this.observer.getExpire(lockKey(key), TimeUnit.MILLISECONDS));
 	}
@@ -197,13 +200,13 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * The last fence that Redis remembers.
-	 * @param key as its user names it
-	 * @return the fence, 0 if there is none
+	 * Return the last fence in Redis.
+	 * @param key the key of the request
+	 * @return the fence, or 0
 	 */
 	long fence(String key) {
 		String fence = this.observer.opsForValue().get("{" + lockKey(key) + "}:fence");
-		// Behind it may be how many are lower than the next.
+		// Behind the fence there may be a second number.
 		return (fence != null) ? Long.parseLong(fence.split(" ")[0]) : 0;
 	}
 
@@ -231,8 +234,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Have the server do something to itself: only for one of the test's own.
-	 * @param command what to do by a connection of the observer's
+	 * Change the server itself: only for a server of the test's own.
+	 * @param command the command, for a connection of the observer
 	 */
 	void onServer(Consumer<RedisConnection> command) {
 		this.observer.execute((RedisCallback<@Nullable Void>) (connection) -> {
@@ -250,8 +253,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How many clients are connected to the server.
-	 * @return the count, this fleet's observer among them
+	 * Return the number of clients of the server.
+	 * @return the number, including this fleet's observer
 	 */
 	int connections() {
 		Properties clients = this.observer
@@ -260,9 +263,9 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * The name of a key of a semaphore.
-	 * @param key as its user names it
-	 * @param part which: {@code holders}, {@code queue}, {@code state} or {@code limit}
+	 * Return the name of a key of a semaphore.
+	 * @param key the key of the request
+	 * @param part {@code holders}, {@code queue}, {@code state} or {@code limit}
 	 * @return the key in Redis
 	 */
 	String semaphoreKey(String key, String part) {
@@ -287,8 +290,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * How many scripts the server has run, for whatever test.
-	 * @return the count since it was started
+	 * Return the number of scripts that the server has run, for all tests.
+	 * @return the number since its start
 	 */
 	long scripts() {
 		RedisCallback<Properties> info = (connection) -> connection.serverCommands().info("commandstats");
@@ -319,8 +322,8 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * What the test has left in Redis by now, besides fences, notes of a waiter's silence
-	 * and that instances are there.
+	 * Return the test's present keys in Redis, except for fences, notes of a waiter's
+	 * silence and instances.
 	 */
 	List<String> keysBesidesFences() {
 		Set<String> keys = this.observer.keys("*" + this.redis.keyPrefix() + "*");

@@ -27,8 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A Redis user who may do what locks need and what those need who watch, and nothing
- * else.
+ * A Redis user with the rights for locks and for watching, and no more.
  */
 @WithRedis
 @ExtendWith(OutputCaptureExtension.class)
@@ -70,7 +69,7 @@ class FleetRightsTests {
 
 	@Slow
 	@Test
-	@DisplayName("F35 the documented rights are enough to watch, and each missing one is named where it shows")
+	@DisplayName("F35 The documented rights are enough to watch, and each missing right is named in the answer")
 	void rights() {
 		allowToWatch();
 		Instance first = start();
@@ -87,7 +86,7 @@ class FleetRightsTests {
 			this.fleet.setUser("-" + command);
 			UsageDescriptor seen = endpoint.locks(null, null);
 			if (command.equals("rpush")) {
-				// It is the other one that cannot answer.
+				// The other instance cannot answer.
 				assertThat(seen.fleet().silent()).hasSize(1);
 			}
 			else {
@@ -102,7 +101,7 @@ class FleetRightsTests {
 	}
 
 	@Test
-	@DisplayName("without them one warning is logged, and locks work")
+	@DisplayName("Without the rights to watch, one warning is logged, and locks work")
 	void withoutThem(CapturedOutput output) {
 		Instance instance = start();
 		await("the warning").atMost(SOON).until(() -> output.toString().contains(WARNING));
@@ -115,7 +114,7 @@ class FleetRightsTests {
 	}
 
 	@Test
-	@DisplayName("without them a holder has no name, and refusals tell its number")
+	@DisplayName("Without the rights to watch, refusals have the number of the holder instead of its name")
 	void unnamedHolder() {
 		Instance holder = start();
 		Instance other = start();

@@ -26,15 +26,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A lease is released by force, or its key deleted, while others of its instance wait to
- * take it over. Lease times are so long that no renewal notices it.
+ * A lease is released by force, or its key deleted, while its instance has waiters for a
+ * hand-over. Lease times are so long that no renewal notices the loss.
  */
 @WithRedis
 class ForcedReleaseTests {
 
 	private static final String KEY = "forced";
 
-	/** So that an instance would pass on what it holds, however slow the machine is. */
+	/** So that an instance would hand leases over, on a slow machine, too. */
 	private static final String[] LONG_TURNS = { "holdfast.lock.local-hand-over.max-time=1m",
 			"holdfast.semaphore.local-hand-over.max-time=1m" };
 
@@ -89,12 +89,12 @@ class ForcedReleaseTests {
 		return waiter.orTimeout(SOON.toSeconds(), TimeUnit.SECONDS).join();
 	}
 
-	/** Lease times are long: no renewal tells of it. */
+	/** Wait for the loss, which no renewal reveals, since lease times are long. */
 	private static void awaitLoss(Lease lease) {
 		await("loss").atMost(SOON).until(() -> !lease.isHeld());
 	}
 
-	@ParameterizedTest(name = "{0}: released by force by either instance, it is not handed over")
+	@ParameterizedTest(name = "{0}: A lease that either instance releases by force is not handed over")
 	@EnumSource(names = { "EXCLUSIVE", "PERMITS" })
 	void isNotHandedOver(Kind kind) {
 		Instance a = this.fleet.start(LONG_TURNS);
@@ -121,24 +121,24 @@ class ForcedReleaseTests {
 		}
 	}
 
-	@ParameterizedTest(name = "{0}: a holder in another instance is told, and what it has to run on a loss runs")
+	@ParameterizedTest(name = "{0}: A holder in another instance notices the loss, and its action runs")
 	@EnumSource(Kind.class)
 	void isTold(Kind kind) {
 		Instance a = this.fleet.start();
 		Instance b = this.fleet.start();
 		this.fleet.awaitListening(2);
 		Lease lease = kind.acquire(a);
-		CountDownLatch told = new CountDownLatch(1);
-		lease.onLost(told::countDown);
+		CountDownLatch noticed = new CountDownLatch(1);
+		lease.onLost(noticed::countDown);
 		assertThat(kind.force(b)).isTrue();
 		awaitLoss(lease);
-		await("action").atMost(SOON).until(() -> told.getCount() == 0);
+		await("action").atMost(SOON).until(() -> noticed.getCount() == 0);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 			.withMessageContaining("it was released by force");
 		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 	}
 
-	@ParameterizedTest(name = "{0}: an instance that polls learns of it at its next renewal or at its release")
+	@ParameterizedTest(name = "{0}: A polling instance notices the loss at its next renewal or release")
 	@EnumSource(Kind.class)
 	void polls(Kind kind) {
 		Instance a = this.fleet.start("holdfast.wake-up.mode=polling");
@@ -150,7 +150,7 @@ class ForcedReleaseTests {
 	}
 
 	@Test
-	@DisplayName("A deleted key is noticed at the next renewal: until then it is handed over, with a lower fence")
+	@DisplayName("A deleted key is noticed at the next renewal: until then the lock is handed over, with a lower fence")
 	void deleted() {
 		Instance a = this.fleet.start(LONG_TURNS);
 		Instance b = this.fleet.start();

@@ -43,8 +43,8 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A caller that gives up, by whatever face and at whatever moment, leaves nothing held
- * and nothing queued.
+ * A caller that gives up, by any call and at any moment, leaves nothing held and nothing
+ * queued.
  */
 @ParameterizedClass
 @EnumSource
@@ -99,7 +99,7 @@ class GiveUpTests extends FaultTestCase {
 
 	@ParameterizedTest
 	@MethodSource("interruptions")
-	@DisplayName("F16 F17 hundreds of interrupts each: of blocking faces, views and annotated methods")
+	@DisplayName("F16 F17 Hundreds of interrupts each: of blocking calls, views and annotated methods")
 	void interrupts(Blocking face) {
 		List<Instance> instances = instances();
 		Got got = new Got();
@@ -180,7 +180,7 @@ class GiveUpTests extends FaultTestCase {
 
 	@ParameterizedTest
 	@MethodSource("cancellations")
-	@DisplayName("F18 hundreds of cancellations each: of futures, reactive chains and annotated methods")
+	@DisplayName("F18 Hundreds of cancellations each: of futures, reactive chains and annotated methods")
 	void cancellations(Later face) {
 		List<Instance> instances = instances();
 		Got got = new Got();
@@ -199,7 +199,7 @@ class GiveUpTests extends FaultTestCase {
 		assertNothingLeft(got, instances);
 	}
 
-	/** Two of them are threads of the same instance. */
+	/** Return the users; two of these are threads of the same instance. */
 	private List<Instance> instances() {
 		Instance one = this.fleet.start(Application.class, this.order.properties());
 		return List.of(one, one, this.fleet.start(Application.class, this.order.properties()));
@@ -233,14 +233,14 @@ class GiveUpTests extends FaultTestCase {
 	/** A face that does not. */
 	private interface Later {
 
-		/** Begins an attempt, and gives what gives it up. */
+		/** Begin an attempt, and return the action to give up. */
 		Runnable begin(Instance instance, Got got);
 
 	}
 
 	/**
-	 * For how long to wait before giving up: about as long as it takes to get what one
-	 * wants, so that both happen.
+	 * Time before giving up: about as long as an acquisition takes, so that both outcomes
+	 * happen.
 	 */
 	private static final class Patience {
 
@@ -269,7 +269,7 @@ class GiveUpTests extends FaultTestCase {
 
 	}
 
-	/** Counts what was granted in spite of all, and gives it back. */
+	/** Counts grants in spite of giving up, and releases these leases. */
 	static final class Got {
 
 		private final AtomicInteger times = new AtomicInteger();

@@ -20,9 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A running application, as its own code sees it.
- *
- * @param context the application's context
+ * A running application, as seen by its own code.
  */
 record Instance(ConfigurableApplicationContext context) implements AutoCloseable {
 
@@ -43,7 +41,10 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 		await("a subscription").atMost(Fleet.SOON.multipliedBy(3)).until(() -> engine().status().listening());
 	}
 
-	/** Check that another instance waits for a lock of this instance, and gets it. */
+	/**
+	 * Check that another instance waits for a lock of this instance, and is granted the
+	 * lock.
+	 */
 	void assertHandsOverTo(Instance other) {
 		LockRequest request = LockRequest.of("handed-over").waitForever().leaseTime(Duration.ofMinutes(1));
 		LockLease held = acquire(request);
@@ -52,7 +53,7 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 		await("a waiter in the queue").atMost(Fleet.SOON).until(() -> locks().status(request.key()).waiting() == 1);
 		assertThat(next).isNotDone();
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(tryAcquire(request.key())).as("free for others between the two").isEmpty();
+		assertThat(tryAcquire(request.key())).as("free between the two").isEmpty();
 		assertThat(next).succeedsWithin(Fleet.SOON).satisfies((lease) -> {
 			assertThat(lease.fencingToken()).isGreaterThan(held.fencingToken());
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
@@ -86,8 +87,8 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 	}
 
 	/**
-	 * Run something on a new thread.
-	 * @param work what to run
+	 * Run work on a new thread.
+	 * @param work the work
 	 * @return its result to come
 	 */
 	static <T> CompletableFuture<T> inBackground(Callable<T> work) {
@@ -106,8 +107,7 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 	}
 
 	/**
-	 * Send once what each lock and release sends, so that Redis knows the scripts and the
-	 * connection stands.
+	 * Send each script once, so that Redis knows the scripts and the connection is open.
 	 */
 	void warmUp() {
 		try (LockLease lease = acquire("warm-up")) {

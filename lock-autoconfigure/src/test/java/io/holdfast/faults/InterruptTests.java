@@ -29,7 +29,7 @@ class InterruptTests extends FaultTestCase {
 	}
 
 	@ParameterizedTest(
-			name = "F16 a waiter is interrupted: it leaves the queue, and the waiter behind has its turn at once ({0})")
+			name = "F16 A waiter is interrupted: it leaves the queue, and the next waiter is granted at once ({0})")
 	@EnumSource
 	void interruptedWait(Pool pool) {
 		Instance instance = this.fleet.start();
@@ -51,7 +51,8 @@ class InterruptTests extends FaultTestCase {
 		});
 		waiter.start();
 		pool.awaitQueued(this.fleet, KEY, 1);
-		// It would fit, except for a lock, but does not pass the one before it.
+		// This request would fit, except for a lock, but does not pass the request before
+		// it.
 		CompletableFuture<Lease> behind = request.acquireInBackground(other);
 		pool.awaitQueued(this.fleet, KEY, 2);
 		assertThat(behind).isNotDone();
@@ -70,7 +71,7 @@ class InterruptTests extends FaultTestCase {
 	}
 
 	@ParameterizedTest(
-			name = "F16 F17 the flag is set before: acquire is refused and Redis not asked; release and close are done; the flag is kept ({0})")
+			name = "F16 F17 With the interrupt flag set, acquire is refused without a command; release and close are done; the flag is kept ({0})")
 	@EnumSource
 	void flagIsSet(Pool pool) {
 		Instance instance = this.fleet.start();

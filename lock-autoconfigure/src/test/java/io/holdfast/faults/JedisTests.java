@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Applications that use Jedis, whose Redis is reached by Lettuce all the same.
+ * Applications with Jedis; Holdfast itself reaches Redis by Lettuce.
  */
 class JedisTests extends FaultTestCase {
 
@@ -35,7 +35,7 @@ class JedisTests extends FaultTestCase {
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
 	@Test
-	@DisplayName("Jedis: a hand-off comes by a wake-up, among one another and with Lettuce")
+	@DisplayName("Jedis: hand-offs come by wake-ups, between Jedis applications and with Lettuce")
 	void handOff() {
 		Instance instance = this.fleet.start(JEDIS, ASK_SELDOM);
 		Instance other = this.fleet.start(JEDIS, ASK_SELDOM);
@@ -48,7 +48,7 @@ class JedisTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F9 F10 Jedis: deadlines are kept, the store's trouble is told, and it works again afterwards")
+	@DisplayName("F9 F10 Jedis: deadlines are kept, the store's trouble is thrown, and locks work again afterwards")
 	void silenceAndOutage() {
 		FaultProxy proxy = this.fleet.proxy();
 		Instance instance = this.fleet.start(proxy, JEDIS, "holdfast.redis.command-timeout=500ms",

@@ -22,13 +22,13 @@ import static org.awaitility.Awaitility.await;
 @WithRedis
 class KeyChurnTests {
 
-	/** More of them by {@code -Dholdfast.test.keys=1000000}, say. */
+	/** Number of keys; {@code -Dholdfast.test.keys=1000000} for more. */
 	private static final int KEYS = Integer.getInteger("holdfast.test.keys", 8_000);
 
 	private static final int AT_ONCE = 800;
 
 	@Test
-	@DisplayName("F47 keys in turn: the engine forgets each, and Redis has no more of them than the fences of a while")
+	@DisplayName("F47 Keys in turn: the engine forgets each key, and Redis keeps only the recent fences")
 	void churn(TestRedis redis) {
 		RedisServer server = redis.startServer();
 		try (Fleet fleet = Fleet.on(redis, server)) {

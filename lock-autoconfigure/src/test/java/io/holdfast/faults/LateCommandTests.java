@@ -48,7 +48,7 @@ class LateCommandTests {
 	}
 
 	@Test
-	@DisplayName("F15 a waiter that gives up while scripts are flushed leaves no lock behind")
+	@DisplayName("F15 A waiter that gives up while scripts are flushed leaves no lock behind")
 	void scriptFlush() {
 		AtomicInteger flushes = new AtomicInteger();
 		CompletableFuture<Integer> rounds = Instance.inBackground(() -> giveUpUntil(flushes, 3000));
@@ -61,7 +61,7 @@ class LateCommandTests {
 	}
 
 	@Test
-	@DisplayName("F5 a waiter that gives up while connections are killed leaves no lock behind")
+	@DisplayName("F5 A waiter that gives up while connections are killed leaves no lock behind")
 	void killedConnections() {
 		AtomicInteger kills = new AtomicInteger();
 		CompletableFuture<Integer> rounds = Instance.inBackground(() -> giveUpUntil(kills, 60));
@@ -83,7 +83,7 @@ class LateCommandTests {
 	private int giveUpUntil(AtomicInteger faults, int enough) {
 		AtomicInteger rounds = new AtomicInteger();
 		List<CompletableFuture<?>> users = new ArrayList<>();
-		// Several, so that one sends a script again while another one gives up.
+		// Several users, so that a script is repeated while a user gives up.
 		for (int i = 0; i < 4; i++) {
 			users.add(Instance.inBackground(() -> {
 				while (faults.get() < enough) {
@@ -115,7 +115,7 @@ class LateCommandTests {
 		return LockRequest.of(key).leaseTime(SOON.multipliedBy(6)).waitTime(SOON);
 	}
 
-	/** What is sent while a connection is cut may fail. */
+	/** Wait for a connection, since commands during a cut may fail. */
 	private static void awaitConnected(Instance instance) {
 		await("a connection").atMost(SOON)
 			.ignoreExceptions()

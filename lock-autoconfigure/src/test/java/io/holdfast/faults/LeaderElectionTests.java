@@ -26,8 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Spring Integration's leader election over views of locks, as {@code docs/jobs.md} shows
- * it.
+ * Leader election of Spring Integration over views of locks, as in {@code docs/jobs.md}.
  */
 class LeaderElectionTests extends FaultTestCase {
 
@@ -65,7 +64,8 @@ class LeaderElectionTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("One of two instances leads, for longer than its lease, and the other one after it has stopped")
+	@DisplayName("One of two instances leads, for longer than its lease, and the second instance after the first has"
+			+ " stopped")
 	void stops() {
 		Instance one = start(SHORT_LEASE);
 		Instance two = start(SHORT_LEASE);
@@ -102,31 +102,32 @@ class LeaderElectionTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A leader whose lock is released by force here steps down, and stands for election again")
+	@DisplayName("A leader whose lock is released by force in its own instance steps down, and stands for election"
+			+ " again")
 	void forced() {
 		Instance one = start(LONG_LEASE);
 		awaitLeader(one);
 		Instance two = start(LONG_LEASE);
 		this.fleet.awaitQueued(KEY);
 		assertThat(one.locks().admin().forceRelease(KEY)).isTrue();
-		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		await("the second instance leads").atMost(SOON).until(() -> leads(two) && !leads(one));
 		assertStays(two, one);
 		two.close();
-		await("the first one leads again").atMost(SOON).until(() -> leads(one));
+		await("the first instance leads again").atMost(SOON).until(() -> leads(one));
 		assertThat(history(one)).containsExactly("granted", "revoked", "granted");
 	}
 
 	@Slow
 	@Test
-	@DisplayName("A leader whose lock another instance releases by force, or that is deleted,"
-			+ " steps down at its next renewal")
+	@DisplayName("A leader whose lock is deleted, or released by force by another instance, steps down at its next"
+			+ " renewal")
 	void forcedByAnotherInstance() {
 		Instance one = start(SHORT_LEASE);
 		awaitLeader(one);
 		Instance two = start(SHORT_LEASE);
 		this.fleet.awaitQueued(KEY);
 		assertThat(two.locks().admin().forceRelease(KEY)).isTrue();
-		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		await("the second instance leads").atMost(SOON).until(() -> leads(two) && !leads(one));
 		this.fleet.observer().delete(this.fleet.lockKey(KEY));
 		await("it stepped down").atMost(SOON).until(() -> history(two).contains("revoked"));
 		Instance leader = awaitLeader(one, two);
@@ -135,7 +136,8 @@ class LeaderElectionTests extends FaultTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("A leader that is cut off from Redis steps down when its lease ends, the other one follows, and both go on when it is back")
+	@DisplayName("A leader without Redis steps down when its lease ends, the second instance follows, and both go on"
+			+ " when Redis is back")
 	void cutOff() {
 		FaultProxy proxy = this.fleet.proxy();
 		Instance one = this.fleet.start(proxy, Application.class, SHORT_LEASE);
@@ -143,7 +145,7 @@ class LeaderElectionTests extends FaultTestCase {
 		Instance two = start(SHORT_LEASE);
 		this.fleet.awaitQueued(KEY);
 		proxy.down();
-		await("the other one leads").atMost(SOON).until(() -> leads(two) && !leads(one));
+		await("the second instance leads").atMost(SOON).until(() -> leads(two) && !leads(one));
 		proxy.up();
 		assertStays(two, one);
 		two.close();
@@ -170,7 +172,7 @@ class LeaderElectionTests extends FaultTestCase {
 	}
 
 	/**
-	 * Who wants to lead, and what became of it.
+	 * Candidate with a history of its leadership.
 	 */
 	static class Reports extends AbstractCandidate {
 

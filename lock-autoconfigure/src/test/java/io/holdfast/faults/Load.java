@@ -19,8 +19,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Some instances that take turns all the time with a lock, all permits of a semaphore,
- * and a key to write: one at a time, or it fails. Not thread-safe.
+ * Instances that take turns continually with a lock, all permits of a semaphore, and a
+ * key to write: one at a time, or the check fails. Not thread-safe.
  */
 final class Load {
 
@@ -33,10 +33,10 @@ final class Load {
 	private final Predicate<LeaseStoreException> tolerated;
 
 	/**
-	 * Begin.
-	 * @param key what their keys begin with
-	 * @param tolerated for which errors a request is made again
-	 * @param instances who take turns, each with all of it
+	 * Begin the load.
+	 * @param key the prefix of the keys
+	 * @param tolerated errors after which a request is repeated
+	 * @param instances the instances, each of which uses all resources
 	 */
 	Load(String key, Predicate<LeaseStoreException> tolerated, Instance... instances) {
 		this.tolerated = tolerated;
@@ -59,8 +59,8 @@ final class Load {
 	}
 
 	/**
-	 * Disturb them. Returns when some have had a turn since.
-	 * @param disturbance what to do
+	 * Disturb the instances. Returns after some further turns.
+	 * @param disturbance the disturbance
 	 */
 	void awaitMoreAfter(Runnable disturbance) {
 		int before = taken();
@@ -72,13 +72,13 @@ final class Load {
 		return this.turns.stream().mapToInt((each) -> each.taken.get()).sum();
 	}
 
-	/** Let them have a last turn, and check that all went well. */
+	/** Allow a last turn each, and check that all turns succeeded. */
 	void end() {
 		this.goingOn.set(false);
 		assertThat(this.users).allSatisfy((user) -> assertThat(user).succeedsWithin(SOON));
 	}
 
-	/** What one at a time may have. */
+	/** Turns of a resource with one user at a time. */
 	private final class Turns {
 
 		private final Function<Instance, Lease> acquire;
@@ -95,7 +95,7 @@ final class Load {
 
 		void take(Instance instance) {
 			try (Lease lease = acquire(instance)) {
-				assertThat(this.inside.incrementAndGet()).as("who have it").isEqualTo(1);
+				assertThat(this.inside.incrementAndGet()).as("simultaneous users").isEqualTo(1);
 				this.taken.incrementAndGet();
 				if (lease instanceof LockLease lock) {
 					assertThat(lock.fencingToken()).isGreaterThan(this.fence);

@@ -30,13 +30,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What is logged: nothing of what goes as it should, and one line of what does not.
+ * Log lines: none for normal operation, and a single line for each problem.
  */
 class LogLineTests extends FaultTestCase {
 
 	private static final Pattern TOKEN = Pattern.compile("[0-9a-f]{32}");
 
-	/** Long enough for a busy machine not to lose it. */
+	/** Long enough for a busy machine to renew the lease in time. */
 	private static final Duration LEASE = Duration.ofSeconds(3);
 
 	private static final LockRequest LOCK = LockRequest.of("a").waitTime(SOON).leaseTime(LEASE);
@@ -68,20 +68,20 @@ class LogLineTests extends FaultTestCase {
 		return this.instance.context().getBean(Worker.class);
 	}
 
-	/** One ends, the other takes over. */
+	/** A use ends, the next request takes over. */
 	private void handOver(LockRequest request) throws Exception {
 		LockLease lease = this.instance.acquire(request);
 		CompletableFuture<LockLease> next = this.other.locks().acquireAsync(request);
 		CompletableFuture<LockLease> last = this.instance.locks().acquireAsync(request);
 		lease.release();
-		// Whichever of them is first.
+		// In either order.
 		CompletableFuture.allOf(next.thenCompose(LockLease::releaseAsync), last.thenCompose(LockLease::releaseAsync))
 			.get();
 	}
 
 	@Slow
 	@Test
-	@DisplayName("Of normal traffic nothing is logged above DEBUG, and no token at any level")
+	@DisplayName("Normal traffic logs nothing above DEBUG, and no token at any level")
 	void silence() throws Exception {
 		handOver(LOCK);
 		handOver(LOCK.mode(LockMode.EXCLUSIVE));
@@ -117,7 +117,7 @@ class LogLineTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease that is lost is one line, which says whose it was, and why; so does the exception")
+	@DisplayName("A lost lease is one line with its holder and the reason; so is the exception")
 	void lost() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> worker().work(() -> {
 			LockLease lease = LockLease.current();
@@ -133,7 +133,7 @@ class LogLineTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease that outlives its time is one line when it is released, not when it ends")
+	@DisplayName("A lease that outlives its time is one line at its release, not at its end")
 	void late() {
 		LockLease lease = this.instance.acquire(LOCK.autoRenew(false).name("import").leaseTime(Duration.ofMillis(100)));
 		await("end").atMost(SOON).until(() -> !lease.isHeld());
@@ -147,7 +147,7 @@ class LogLineTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A foreign key without an end is one line, however often it is asked for")
+	@DisplayName("A foreign key without an end is one line, after any number of requests")
 	void withoutEnd() {
 		this.redis.template().opsForValue().set(this.redis.keyPrefix() + "a", "stranger");
 		for (int i = 0; i < 3; i++) {
@@ -159,7 +159,7 @@ class LogLineTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A release by force is one line at the instance that did it, and one at the holder")
+	@DisplayName("A release by force is one line at the releasing instance, and one line at the holder")
 	void forced() {
 		LockLease lease = this.instance.acquire(LOCK);
 		this.other.locks().admin().forceRelease("a");

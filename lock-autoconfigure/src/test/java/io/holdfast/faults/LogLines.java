@@ -10,7 +10,7 @@ import ch.qos.logback.core.AppenderBase;
 import org.slf4j.LoggerFactory;
 
 /**
- * What Holdfast logs, at whatever level, until this is closed.
+ * Log lines of Holdfast, at all levels, until closed.
  */
 final class LogLines extends AppenderBase<ILoggingEvent> implements AutoCloseable {
 
@@ -32,12 +32,12 @@ final class LogLines extends AppenderBase<ILoggingEvent> implements AutoCloseabl
 		this.events.add(event);
 	}
 
-	/** All lines, those of exceptions left out. */
+	/** Return all lines, without stack traces. */
 	List<String> all() {
 		return this.events.stream().map(LogLines::line).toList();
 	}
 
-	/** What is told without being asked. */
+	/** Return the lines above DEBUG. */
 	List<String> aboveDebug() {
 		return this.events.stream()
 			.filter((event) -> event.getLevel().isGreaterOrEqual(Level.INFO))

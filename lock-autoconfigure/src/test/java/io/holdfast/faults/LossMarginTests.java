@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Holders count as lost some time before Redis lets others have the lock.
+ * Holders count as lost some time before Redis grants the lock again.
  */
 @Slow
 class LossMarginTests extends ProxiedTestCase {
@@ -45,8 +45,8 @@ class LossMarginTests extends ProxiedTestCase {
 		.waitTime(SOON);
 
 	/**
-	 * Wait until a lease is lost. As long as it is held its key lives for longer than the
-	 * margin, so it did just before it was seen to be held.
+	 * Wait until a lease is lost. A held lease's key lives for longer than the margin, so
+	 * it did just before the lease was last seen as held.
 	 */
 	private void assertLostBeforeOthers(LockLease lease, Duration margin) {
 		List<Duration> left = new ArrayList<>();
@@ -61,7 +61,7 @@ class LossMarginTests extends ProxiedTestCase {
 		assertThat(left).isNotEmpty().allMatch((time) -> time.compareTo(margin.minus(WHOLE)) >= 0);
 	}
 
-	@ParameterizedTest(name = "{0}: without Redis, the holder is lost before its key ends, and others wait for that")
+	@ParameterizedTest(name = "{0}: Without Redis, the lease is lost before its key ends, and waiters wait for the key")
 	@EnumSource
 	void lostBeforeOthers(LockMode mode) {
 		Instance cut = this.fleet.start(this.proxy);
@@ -94,7 +94,7 @@ class LossMarginTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("The margin comes off the time of an extension by hand")
+	@DisplayName("The margin is taken off the time of a manual extension")
 	void extend() {
 		LockLease lease = this.fleet.start().acquire(REQUEST.autoRenew(false));
 		lease.extend(MARGIN.multipliedBy(5));
@@ -104,7 +104,7 @@ class LossMarginTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("By the property and INTERRUPT, a method has ended before another instance runs")
+	@DisplayName("With the property and INTERRUPT, a method has ended before another instance runs")
 	void interrupted() {
 		String[] margin = { "holdfast.lock.lease-time=6s", "holdfast.lock.loss-margin=2s" };
 		Instance cut = this.fleet.start(this.proxy, Application.class, margin);

@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What was stored for a lease goes away, and its holder releases it before any renewal
+ * The entry of a lease disappears, and its holder releases the lease before any renewal
  * would have noticed.
  */
 @WithRedis
@@ -74,7 +74,7 @@ class LostAtReleaseTests {
 			case FLUSHALL -> this.fleet.onServer((connection) -> connection.serverCommands().flushAll());
 			case RESTART -> {
 				this.server.restart();
-				// Connected again: what is cut on its way may have been carried out.
+				// Connected again: a command that was cut off may have run.
 				await("connection").atMost(SOON)
 					.ignoreExceptions()
 					.until(() -> this.instance.locks().tryAcquire("other").map(Lease::release).isPresent());
@@ -101,16 +101,16 @@ class LostAtReleaseTests {
 
 	}
 
-	@ParameterizedTest(name = "{0}: a release tells of the loss, by its result, an event and the action")
+	@ParameterizedTest(name = "{0}: A release reveals the loss, by its result, an event and the action")
 	@EnumSource(Loss.class)
 	void lost(Loss loss) {
 		for (Kind kind : Kind.values()) {
 			events().clear();
 			Lease lease = kind.acquire(this.instance);
-			CountDownLatch told = new CountDownLatch(1);
-			lease.onLost(told::countDown);
+			CountDownLatch noticed = new CountDownLatch(1);
+			lease.onLost(noticed::countDown);
 			lose(loss);
-			assertThat(lease.isHeld()).as("nothing has told it yet").isTrue();
+			assertThat(lease.isHeld()).as("not yet noticed").isTrue();
 			try (LogLines lines = new LogLines()) {
 				assertThat(lease.release()).as(kind.name()).isEqualTo(ReleaseResult.LOST);
 				assertThat(lines.aboveDebug()).isNotEmpty()
@@ -118,14 +118,14 @@ class LostAtReleaseTests {
 			}
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 				.withMessageContaining("was lost, because the store says");
-			await("action and event").atMost(SOON).until(() -> told.getCount() == 0 && !events().isEmpty());
+			await("action and event").atMost(SOON).until(() -> noticed.getCount() == 0 && !events().isEmpty());
 			assertThat(events()).extracting(LeaseLostEvent::reason)
 				.containsOnly("the store says that it has another owner, or none");
 		}
 	}
 
 	@Test
-	@DisplayName("What is released in time is no loss")
+	@DisplayName("A release in time is no loss")
 	void released() {
 		for (Kind kind : Kind.values()) {
 			assertThat(kind.acquire(this.instance).release()).isEqualTo(ReleaseResult.RELEASED);
@@ -134,7 +134,7 @@ class LostAtReleaseTests {
 		assertThat(events()).isEmpty();
 	}
 
-	@ParameterizedTest(name = "{0}: an unlock by a view throws, and undoes the lock all the same")
+	@ParameterizedTest(name = "{0}: An unlock by a view throws, and gives up the hold all the same")
 	@EnumSource(Loss.class)
 	void views(Loss loss) {
 		for (Lock view : List.of(this.instance.locks().asLock(KEY),
@@ -149,7 +149,7 @@ class LostAtReleaseTests {
 		}
 	}
 
-	@ParameterizedTest(name = "{0}: an annotated method with onLoss = THROW fails, one that returns a future too")
+	@ParameterizedTest(name = "{0}: An annotated method with onLoss = THROW fails, also if it returns a future")
 	@EnumSource(Loss.class)
 	void annotated(Loss loss) {
 		Worker worker = this.instance.context().getBean(Worker.class);

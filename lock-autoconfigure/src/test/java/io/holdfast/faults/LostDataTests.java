@@ -28,15 +28,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The data of a lease goes away, or is replaced, while it is held and waited for, or
- * there is no room for more. Its holder has lost the lease, and does not bring it back.
+ * The entry of a lease disappears, or is replaced, while it is held and waited for, or
+ * memory is full. Its holder has lost the lease, and does not restore it.
  */
 @WithRedis
 class LostDataTests {
 
 	private static final String KEY = "lost-data";
 
-	/** So long that a loss within a fraction of it came by a renewal. */
+	/** So long that a loss within a fraction of the lease was noticed by a renewal. */
 	private static final Duration LEASE = Duration.ofMillis(4500);
 
 	private static final Duration RENEWAL_PERIOD = Duration.ofMillis(1500);
@@ -86,7 +86,7 @@ class LostDataTests {
 	}
 
 	@ParameterizedTest(
-			name = "F14 F37 {1} lost while held: told within a renewal period, not brought back, fences grow, and never too many holders ({0})")
+			name = "F14 F37 {1} lost while held: noticed within a renewal period, not restored, fences grow, never too many holders ({0})")
 	@CsvSource({ "LOCK, RESTART", "LOCK, FLUSHALL", "LOCK, HOLDERS", "LOCK, HOLDERS_AND_STATE", "LOCK, ANOTHER_TYPE",
 			"LOCK, MOVED", "LOCK, ANOTHER_OWNER", "SEMAPHORE, RESTART", "SEMAPHORE, FLUSHALL", "SEMAPHORE, HOLDERS",
 			"SEMAPHORE, HOLDERS_AND_STATE", "SEMAPHORE, ANOTHER_TYPE", "READ_WRITE, RESTART", "READ_WRITE, FLUSHALL",
@@ -101,7 +101,7 @@ class LostDataTests {
 		// A second more for a driver that has to connect again, and for busy machines.
 		Duration time = RENEWAL_PERIOD.plusMillis(1500);
 		assertThat(time).isLessThan(LEASE);
-		assertThat(lost.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss in time").isTrue();
+		assertThat(lost.await(time.toMillis(), TimeUnit.MILLISECONDS)).as("loss noticed in time").isTrue();
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld).withMessageContaining(KEY);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(LEASE));
@@ -122,7 +122,7 @@ class LostDataTests {
 
 	@Slow
 	@ParameterizedTest(
-			name = "F14 F37 {1} lost while others wait: they have their turns, and never too many who look ({0}, {2})")
+			name = "F14 F37 {1} lost with waiters: all waiters are granted, and never too many holders at once ({0}, {2})")
 	@CsvSource({ "SEMAPHORE, RESTART, LOCAL_HAND_OVER", "SEMAPHORE, FLUSHALL, STRICT",
 			"SEMAPHORE, HOLDERS, LOCAL_HAND_OVER", "READ_WRITE, RESTART, LOCAL_HAND_OVER",
 			"READ_WRITE, FLUSHALL, LOCAL_HAND_OVER", "READ_WRITE, FLUSHALL, STRICT",
@@ -133,7 +133,7 @@ class LostDataTests {
 		CompletableFuture<Lease> first = request(pool).all().acquireInBackground(this.other);
 		pool.awaitQueued(this.fleet, KEY, 1);
 		CompletableFuture<? extends Lease> second = request(pool).all().acquireAsync(holder);
-		// Behind an exclusive owner of its own instance, another one waits there.
+		// Behind an exclusive owner of its own instance, another request waits there.
 		boolean waitsHere = pool == Pool.READ_WRITE;
 		pool.awaitQueued(this.fleet, KEY, waitsHere ? 1 : 2);
 		lose(loss, pool);
@@ -142,7 +142,7 @@ class LostDataTests {
 		CompletableFuture.anyOf(first, second).orTimeout(10, TimeUnit.SECONDS).join();
 		CompletableFuture<? extends Lease> winner = first.isDone() ? first : second;
 		CompletableFuture<? extends Lease> loser = first.isDone() ? second : first;
-		assertThat(loser).as("granted beside the other").isNotDone();
+		assertThat(loser).as("granted beside the new holder").isNotDone();
 		assertThat(request(pool).tryAcquire(this.other)).isEmpty();
 		assertThat(winner.join().release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(loser).succeedsWithin(SOON).satisfies(Lease::release);
@@ -151,7 +151,7 @@ class LostDataTests {
 
 	@Slow
 	@ParameterizedTest(
-			name = "F37 the state lost while held: not noticed by the holder, and what is in use is still known ({0})")
+			name = "F37 The state is lost while held: the holder does not notice, and the permits in use are still known ({0})")
 	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
 	void stateLost(Pool pool) {
 		Lease lease = request(pool).acquire(this.instance);
@@ -165,7 +165,7 @@ class LostDataTests {
 		assertThat(request(pool).tryAcquire(this.instance)).as("before its turn").isEmpty();
 		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).as("granted beside the other").isNotDone();
+		assertThat(waiting).as("granted beside the new holder").isNotDone();
 		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
 		assertThat(neighbour.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((all) -> {
@@ -178,7 +178,7 @@ class LostDataTests {
 	}
 
 	@ParameterizedTest(
-			name = "F37 the queue lost: who waits has its turn all the same, and the holder notices nothing ({0})")
+			name = "F37 The queue is lost: waiters are granted all the same, and the holder does not notice ({0})")
 	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
 	void queueLost(Pool pool) {
 		Lease lease = request(pool).all().acquire(this.instance);
@@ -194,7 +194,7 @@ class LostDataTests {
 
 	@Slow
 	@ParameterizedTest(
-			name = "F32 memory is full: nothing new, and that is said; who holds is renewed, releases and hands over ({0})")
+			name = "F32 Memory is full: new requests fail with that reason; holders renew, release and hand over ({0})")
 	@EnumSource
 	void memoryFull(Pool pool) {
 		Duration handOff = Duration.ofSeconds(3);

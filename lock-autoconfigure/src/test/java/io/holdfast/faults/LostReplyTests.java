@@ -21,7 +21,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Redis executes a command, and the reply is lost. The proxy waits for a request with the
- * key, so that it is the next request of the test.
+ * key, so that the test's next request is hit.
  */
 @ParameterizedClass
 @EnumSource
@@ -76,7 +76,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 the reply to ACQUIRE lost, and the command repeated by the driver: one grant, one fence")
+	@DisplayName("F5 The reply to ACQUIRE is lost, and the driver repeats the command: one grant, one fence")
 	void acquireRepeated() {
 		this.proxy.swallowRepliesThenFin(KEY);
 		Lease lease = this.request.acquire(this.instance);
@@ -94,7 +94,8 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 the reply to a waiter's ACQUIRE lost, and the command repeated: it waits once, and has one turn")
+	@DisplayName("F5 The reply to a waiter's ACQUIRE is lost, and the command repeated: one place in the queue, and"
+			+ " one turn")
 	void waitingAcquireRepeated() {
 		Lease held = this.request.all().acquire(this.other);
 		this.proxy.swallowRepliesThenFin(KEY);
@@ -112,7 +113,8 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RELEASE lost, and the command repeated: given back once, and the next owner is left alone")
+	@DisplayName("F5 The reply to RELEASE is lost, and the command repeated: one release, and the next owner is left"
+			+ " alone")
 	void releaseRepeated() {
 		Lease lease = this.request.acquire(this.instance);
 		List<Lease> rest = this.request.acquireRest(this.other);
@@ -135,7 +137,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RELEASE lost, and not waited for: the next request of the instance is granted")
+	@DisplayName("F5 The reply to RELEASE is lost, and not awaited: the next request of the instance is granted")
 	void releaseRepeatedBeforeTheNextRequest() {
 		Lease lease = this.request.all().acquire(this.instance);
 		this.proxy.swallowRepliesThenFin(KEY);
@@ -149,7 +151,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RELEASE with a next one lost, and the command repeated: the next one here is served")
+	@DisplayName("F5 The reply to RELEASE with a next is lost, and the command repeated: the next is served")
 	void releaseWithNextRepeated() {
 		// Otherwise there is no command at all.
 		Instance strict = this.fleet.start(this.proxy, Order.STRICT.properties());
@@ -168,7 +170,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 the reply to RENEW lost, and the command repeated: held for the longer time")
+	@DisplayName("F5 The reply to RENEW is lost, and the command repeated: held for the longer time")
 	void renewRepeated() {
 		Lease lease = this.request.acquire(this.instance);
 		this.proxy.swallowRepliesThenFin(KEY);
@@ -181,7 +183,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F6 the reply to ACQUIRE lost by a reset: held, or the store's trouble and cleaned up")
+	@DisplayName("F6 The reply to ACQUIRE is lost by a reset: held, or the store's trouble and cleaned up")
 	void acquireReset() {
 		this.proxy.swallowRepliesThenReset(KEY);
 		orStoreTrouble(() -> {
@@ -196,7 +198,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F6 the reply to RELEASE lost by a reset: RELEASED, or the store's trouble, and free")
+	@DisplayName("F6 The reply to RELEASE is lost by a reset: RELEASED, or the store's trouble, and free")
 	void releaseReset() {
 		Lease lease = this.request.all().acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);
@@ -206,7 +208,7 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F6 the reply to RENEW lost by a reset: still held, with the store's trouble or without")
+	@DisplayName("F6 The reply to RENEW is lost by a reset: still held, with the store's trouble or without")
 	void renewReset() {
 		Lease lease = this.request.acquire(this.instance);
 		this.proxy.swallowRepliesThenReset(KEY);

@@ -16,9 +16,9 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Sentinel replaces the master by a replica that has not got what was written last. That
- * locks are had twice then is not prevented here: what is, is that the old holder goes on
- * for long, or with the newer fence.
+ * Sentinel replaces the master by a replica without the last writes. Double holds cannot
+ * be prevented then; the checks are that the old holder does not go on for long, and has
+ * the lower fence.
  */
 @WithRedis
 @Slow
@@ -26,7 +26,7 @@ class LostWritesTests {
 
 	private static final String KEY = "lost-writes";
 
-	/** So long that a loss within a fraction of it came by a renewal. */
+	/** So long that a loss within a fraction of the lease was noticed by a renewal. */
 	private static final Duration LEASE = Duration.ofSeconds(9);
 
 	private static final Duration RENEWAL_PERIOD = LEASE.dividedBy(3);
@@ -47,7 +47,7 @@ class LostWritesTests {
 	}
 
 	@ParameterizedTest(
-			name = "F26 replication cut before the lock, then a fail-over: told within a renewal period, and fences grow (old master alive: {0})")
+			name = "F26 Replication is cut before the lock, then a fail-over: noticed within a renewal period, and fences grow (old master alive: {0})")
 	@ValueSource(booleans = { false, true })
 	void lockLost(boolean alive) throws InterruptedException {
 		Instance instance = this.fleet.start();

@@ -19,8 +19,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Many semaphores are waited for at the same time: that costs no thread, no channel and
- * no connection for each, and nothing once it is given up.
+ * Waits for many semaphores at the same time cost no thread, no channel and no connection
+ * each, and nothing after giving up.
  */
 @WithRedis
 @Slow
@@ -33,19 +33,19 @@ class ManyKeysTests {
 	/** For thousands of commands, on however busy a machine. */
 	private static final Duration LONG = Duration.ofSeconds(60);
 
-	/** So that the test is about what waits, not about what is repeated in between. */
+	/** So that the test measures waits, not repeated commands. */
 	private static final String[] PATIENT = { "holdfast.redis.command-timeout=60s",
 			"holdfast.wake-up.handoff-timeout=60s" };
 
 	@Test
-	@DisplayName("F21 10,000 locks and semaphores waited for and given up: threads, channels and connections as before, the"
-			+ " engine idle, nothing in Redis")
+	@DisplayName("F21 10,000 waits for locks and semaphores are given up: threads, channels and connections as before,"
+			+ " the engine idle, nothing in Redis")
 	void givenUp(TestRedis redis) {
 		try (Fleet fleet = Fleet.on(redis, redis.startServer())) {
 			Instance holder = fleet.start(PATIENT);
 			Instance waiter = fleet.start(PATIENT);
 			fleet.awaitListening(2);
-			// What is opened at first use is to be there before it is counted.
+			// Opens lazy resources before the count.
 			acquire(holder, 2).forEach((lease) -> lease.join().close());
 			acquire(waiter, 2).forEach((lease) -> lease.join().close());
 			long threads = threads();
@@ -88,7 +88,7 @@ class ManyKeysTests {
 		return fleet.observer().keys("*:queue").size();
 	}
 
-	/** Of this process, without the one that looks while a test awaits something. */
+	/** Return this process' threads, without the thread that polls in tests. */
 	private static long threads() {
 		return Thread.getAllStackTraces()
 			.keySet()

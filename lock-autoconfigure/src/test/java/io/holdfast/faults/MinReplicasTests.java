@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What is acquired is at a replica by then; otherwise it is not acquired.
+ * An acquired lease is at a replica; otherwise it is not acquired.
  */
 @WithRedis
 class MinReplicasTests {
@@ -46,7 +46,7 @@ class MinReplicasTests {
 	private static final String ONE = "holdfast.redis.min-replicas=1";
 
 	/**
-	 * Longer than any test: whatever comes before a replica does, did not wait for it.
+	 * Longer than any test: an earlier answer did not wait for a replica.
 	 */
 	private static final String PATIENT = "holdfast.redis.replica-timeout=10s";
 
@@ -134,7 +134,7 @@ class MinReplicasTests {
 
 	}
 
-	@ParameterizedTest(name = "{0}: its holder finds it at the replica that takes over")
+	@ParameterizedTest(name = "{0}: The holder finds its lease at the replica that takes over")
 	@EnumSource
 	void isAtTheReplica(Kind kind) {
 		Instance instance = this.fleet.start(ONE, PATIENT);
@@ -153,7 +153,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A lock that others had in between, and that is granted anew to the same token, is lost")
+	@DisplayName("A lock that had another owner in between, and is granted again to the same token, is lost")
 	void grantedAnew() {
 		Instance holder = this.fleet.start(ONE);
 		Instance other = this.fleet.start(ONE);
@@ -164,7 +164,7 @@ class MinReplicasTests {
 		String token = redis.opsForValue().get(key);
 		redis.delete(key);
 		LockLease between = other.acquire(REQUEST);
-		// As a late copy of the holder's ACQUIRE does.
+		// Like a late copy of the holder's ACQUIRE.
 		redis.opsForZSet().add("{" + key + "}:queue", token + ":5000:s", System.currentTimeMillis() * 1000);
 		assertThat(between.release()).isEqualTo(ReleaseResult.RELEASED);
 		await("loss").atMost(SOON).until(() -> !lease.isHeld());
@@ -172,7 +172,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("Without the property no request waits for replicas, nor is there a connection for that")
+	@DisplayName("Without the property no request waits for replicas, and no connection is opened for that")
 	void off() {
 		Instance instance = this.fleet.start(SHORT);
 		this.replica.freeze();
@@ -187,7 +187,8 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("F29 too few replicas in time: a clear error, the key free at once, one warning; then all is well again")
+	@DisplayName("F29 Too few replicas in time: a clear error, the key is free at once, one warning; grants are"
+			+ " possible again later")
 	void tooFew() {
 		Instance instance = this.fleet.start(ONE, SHORT);
 		instance.warmUp();
@@ -214,7 +215,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A wait ends in its time with the same error, and leaves nothing behind")
+	@DisplayName("A wait ends at its timeout with the same error, and leaves nothing behind")
 	void waitsInVain() {
 		Instance instance = this.fleet.start(ONE, SHORT);
 		instance.warmUp();
@@ -233,7 +234,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A replica that comes back within the wait is enough")
+	@DisplayName("A replica that comes back during the wait is enough")
 	void comesBack() {
 		Instance instance = this.fleet.start(ONE, SHORT);
 		instance.warmUp();
@@ -252,11 +253,11 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside of one;"
-			+ " its release waits for no replica")
+	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside an instance; its release"
+			+ " waits for no replica")
 	void handOff() {
 		Instance first = this.fleet.start(ONE, PATIENT);
-		// What it passes on without Redis, its replica has by then.
+		// A hand-over without Redis is already at the replica.
 		Instance second = this.fleet.start(ONE, PATIENT, "holdfast.lock.local-hand-over.max-count=0");
 		this.fleet.awaitListening(2);
 		LockLease held = first.acquire(REQUEST);
@@ -283,7 +284,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("What is passed on inside an instance without Redis is at the replica already, and waits for none")
+	@DisplayName("A hand-over without Redis inside an instance is already at the replica, and waits for none")
 	void passedOn() {
 		Instance instance = this.fleet.start(ONE, PATIENT, "holdfast.lock.local-hand-over.max-count=16",
 				"holdfast.lock.local-hand-over.max-time=1m");
@@ -337,7 +338,7 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("Where an application uses Jedis, and with polling: grants and hand-offs wait for replicas as well")
+	@DisplayName("With Jedis, and with polling, grants and hand-offs wait for replicas as well")
 	void otherWays() {
 		Instance first = this.fleet.start("spring.data.redis.client-type=jedis", ONE, PATIENT,
 				"holdfast.wake-up.mode=polling");

@@ -54,7 +54,8 @@ class MissingReplicasTests {
 
 	@Slow
 	@Test
-	@DisplayName("F29 a clear error for what is asked for, no caller is kept waiting, and it works when they are back")
+	@DisplayName("F29 Missing replicas: requests fail with a clear error, no caller waits, and requests work when"
+			+ " replicas are back")
 	void acquire() {
 		this.redis.cutReplication();
 		for (Pool pool : Pool.values()) {
@@ -69,7 +70,7 @@ class MissingReplicasTests {
 
 	@Slow
 	@Test
-	@DisplayName("F29 missing for less than a lease: held, renewed and waited for as before")
+	@DisplayName("F29 Missing for less than a lease: leases and waits go on as before")
 	void shorterThanTheLease() {
 		Claims claims = new Claims(this.fleet, KEY, Duration.ofSeconds(6), this.instance).waitedForBy(this.other);
 		this.redis.cutReplication();
@@ -83,7 +84,8 @@ class MissingReplicasTests {
 	}
 
 	@Test
-	@DisplayName("F29 missing at the release: it fails, and is repeated when they are back, long before the lease ends")
+	@DisplayName("F29 Missing at the release: the release fails, and is repeated when replicas are back, long before"
+			+ " the lease ends")
 	void release() {
 		Duration leaseTime = Duration.ofMinutes(5);
 		Claims claims = new Claims(this.fleet, KEY, leaseTime, this.instance).waitedForBy(this.other);
@@ -96,7 +98,8 @@ class MissingReplicasTests {
 
 	@Slow
 	@Test
-	@DisplayName("F29 missing for longer than a lease: lost at its end, and had by who waits when they are back")
+	@DisplayName("F29 Missing for longer than a lease: lost at its end, and granted to the waiter when replicas are"
+			+ " back")
 	void longerThanTheLease() throws InterruptedException {
 		Claims claims = new Claims(this.fleet, KEY, Duration.ofSeconds(3), this.instance).waitedForBy(this.other);
 		this.redis.cutReplication();

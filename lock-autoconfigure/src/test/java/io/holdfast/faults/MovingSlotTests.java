@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Slots of a cluster move from node to node, with what is held and waited for in them.
+ * Slots of a cluster move from node to node, with holds and waits for their keys.
  */
 @WithRedis
 class MovingSlotTests {
@@ -45,8 +45,8 @@ class MovingSlotTests {
 	}
 
 	/**
-	 * What says in Redis who holds, of each kind: in slots, perhaps on nodes, of their
-	 * own.
+	 * Return the keys of the holders, of each kind: in slots of their own, perhaps on
+	 * different nodes.
 	 */
 	private List<String> held() {
 		return Stream.of(Pool.values()).map((pool) -> pool.holdersKey(this.fleet, pool.key(KEY))).toList();
@@ -64,7 +64,7 @@ class MovingSlotTests {
 
 	@Slow
 	@Test
-	@DisplayName("A slot moved while held and waited for: renewed, and handed over")
+	@DisplayName("A slot moves with holders and waiters: leases are renewed, and handed over")
 	void moved() {
 		Instance instance = start();
 		Instance other = start();
@@ -81,7 +81,8 @@ class MovingSlotTests {
 	}
 
 	@Test
-	@DisplayName("A slot with only some of its keys moved: held and waited for as before, who does not wait is told, who does gets it when it has moved")
+	@DisplayName("A slot with some of its keys moved: holds and waits go on, a request without waiting fails, a"
+			+ " waiting request is granted after the move")
 	void moving() {
 		Instance instance = start();
 		Instance other = start();
@@ -108,7 +109,7 @@ class MovingSlotTests {
 	}
 
 	@Test
-	@DisplayName("A slot moved under a lease: who closes it and asks at once is not told that others hold it")
+	@DisplayName("A slot moves under a lease: after a close, an immediate request of the same instance is granted")
 	void movedBeforeRelease() {
 		Instance instance = start();
 		for (int i = 0; i < 10; i++) {
@@ -123,7 +124,7 @@ class MovingSlotTests {
 
 	@Slow
 	@Test
-	@DisplayName("Slots that move all the time under load: never held twice, and everybody has his turn")
+	@DisplayName("Slots that move continually under load: no lock is held twice, and every request is served")
 	void movingUnderLoad() {
 		Load load = new Load(KEY, (ex) -> false, start(), start());
 		for (int i = 0; i < 10; i++) {

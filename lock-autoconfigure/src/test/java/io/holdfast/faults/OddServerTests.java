@@ -47,7 +47,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Servers as some have set them up: what the start and health say of them, and that locks
+ * Servers with unusual settings: findings at the start and in health, and locks that
  * exclude each other or are not granted.
  */
 @ExtendWith(OutputCaptureExtension.class)
@@ -73,9 +73,10 @@ class OddServerTests extends RedisTestCase {
 		return health(instance).getStatus().getCode();
 	}
 
-	@ParameterizedTest(name = "without {0}")
+	@ParameterizedTest(name = "Without {0}")
 	@ValueSource(strings = { "time", "set", "pttl", "zadd" })
-	@DisplayName("a server without a command that is needed: named at the start and by health, and nothing is granted")
+	@DisplayName("A server without a required command: the command is named at the start and in health, and no lease"
+			+ " is granted")
 	void renamedCommand(String command, CapturedOutput output) {
 		Fleet fleet = fleet("--rename-command", command, "hidden-" + command);
 		Instance instance = fleet.start();
@@ -101,7 +102,8 @@ class OddServerTests extends RedisTestCase {
 
 	@ParameterizedTest(name = "+@all -{0}")
 	@ValueSource(strings = { "time", "evalsha", "eval" })
-	@DisplayName("a user who may do all but one thing that is needed: named at the start and by health, and nothing is granted")
+	@DisplayName("A user with all required rights but one: the right is named at the start and in health, and no lease"
+			+ " is granted")
 	void missingRight(String command, CapturedOutput output) {
 		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
 		Instance instance = fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret");
@@ -119,7 +121,8 @@ class OddServerTests extends RedisTestCase {
 
 	@ParameterizedTest(name = "+@all {0}")
 	@ValueSource(strings = { "-publish", "-subscribe", "resetchannels" })
-	@DisplayName("a user who may not be woken up: told at the start and by health, waiters ask, and locks exclude each other")
+	@DisplayName("A user without the right to wake-ups: named at the start and in health, waiters poll, and locks"
+			+ " exclude each other")
 	void noWakeUps(String rule, CapturedOutput output) {
 		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", rule);
 		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
@@ -137,7 +140,7 @@ class OddServerTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a server, and a client, that speak RESP2 only: nothing is said, wake-ups are received")
+	@DisplayName("A server, or a client, with RESP2 only: no warning, wake-ups are received")
 	void resp2(CapturedOutput output) {
 		Fleet fleet = fleet("--rename-command", "HELLO", "");
 		Instance instance = fleet.start(ASK_SELDOM);
@@ -150,7 +153,8 @@ class OddServerTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a server in protected mode, which sends away who comes from outside: told in its words, nothing is granted")
+	@DisplayName("A server in protected mode, which refuses remote clients: the error quotes the server, no lease is"
+			+ " granted")
 	void protectedMode() throws IOException {
 		try (ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
 			Thread thread = new Thread(() -> refuseAll(server), "protected-mode");
@@ -159,7 +163,7 @@ class OddServerTests extends RedisTestCase {
 			Instance instance = Fleet.on(this.redis)
 				.start("spring.data.redis.host=127.0.0.1", "spring.data.redis.port=" + server.getLocalPort(),
 						"holdfast.redis.command-timeout=1s");
-			await("its words").atMost(SOON)
+			await("the server's words").atMost(SOON)
 				.untilAsserted(() -> assertThatExceptionOfType(LeaseStoreException.class)
 					.isThrownBy(() -> instance.acquire(REQUEST.waitTime(Duration.ofSeconds(1))))
 					.withMessageContaining("protected mode"));
@@ -183,7 +187,7 @@ class OddServerTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a sentinel, a master and a replica that all want passwords: locks exclude each other, wake-ups are received")
+	@DisplayName("A sentinel, a master and a replica with passwords: locks exclude each other, wake-ups are received")
 	void sentinelWithPassword(CapturedOutput output) {
 		String[] secret = { "--requirepass", "secret", "--masterauth", "secret" };
 		RedisServer master = this.redis.startServer(secret);
@@ -225,14 +229,14 @@ class OddServerTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A password that is wrong or missing: the application starts, and the store's trouble is told")
+	@DisplayName("A wrong or missing password: the application starts, and the store's trouble is reported")
 	void wrongPassword() {
 		Fleet fleet = fleet("--requirepass", "secret");
 		Instance instance = fleet.start("spring.data.redis.password=secret");
 		instance.acquire(REQUEST).close();
 		for (String password : new String[] { "wrong", "" }) {
 			Instance locked = fleet.start("spring.data.redis.password=" + password);
-			// The driver tells at times only that the connection was closed.
+			// At times the driver only reports a closed connection.
 			await("trouble with the password").atMost(SOON).until(() -> trouble(locked).contains("password"));
 		}
 	}
@@ -244,7 +248,7 @@ class OddServerTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Another database: keys are there, and wake-ups reach it")
+	@DisplayName("Another database has the keys, and wake-ups work")
 	void database() {
 		Fleet fleet = fleet();
 		Instance instance = fleet.start("spring.data.redis.database=5", ASK_SELDOM);
@@ -264,7 +268,7 @@ class OddServerTests extends RedisTestCase {
 	@Slow
 	@ParameterizedTest(name = "{1}, every {0}. one")
 	@CsvSource({ "2, CLOSES", "3, CLOSES", "2, SWALLOWS", "3, SWALLOWS" })
-	@DisplayName("a proxy that drops connections: locks exclude each other, wake-ups are received in the end")
+	@DisplayName("A proxy that drops connections: locks exclude each other, wake-ups are received in the end")
 	void droppedConnections(int each, DroppingProxy.Way way) throws IOException {
 		RedisServer server = this.redis.startServer();
 		try (DroppingProxy proxy = new DroppingProxy(server.host(), server.port(), each, way);

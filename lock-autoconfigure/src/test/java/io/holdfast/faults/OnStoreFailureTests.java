@@ -65,13 +65,13 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("With PROCEED a method runs without its permit, however it returns, with one warning for each outage")
+	@DisplayName("With PROCEED a method of any return type runs without its permit, with one warning for each outage")
 	void proceed(CapturedOutput output) throws Exception {
 		Shop shop = shop(start());
 		assertThat(shop.open()).isEqualTo("held");
 		this.proxy.down();
 		assertThat(shop.open()).isEqualTo("not held");
-		// Together, as each waits until the time of its command is over.
+		// At the same time, as each call waits for the command timeout.
 		List<CompletableFuture<String>> others = List.of(shop.openStage(), shop.openMono().toFuture(), shop.openAsync(),
 				CompletableFuture.supplyAsync(shop::interruptible));
 		assertThat(shop.open()).isEqualTo("not held");
@@ -88,7 +88,8 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("An outage is warned of also if Redis has only refused since the one before, however a method returns")
+	@DisplayName("An outage is logged also if Redis has only refused since the last outage, for methods of any return"
+			+ " type")
 	void proceedAfterRefusals(CapturedOutput output) {
 		Shop shop = shop(start("holdfast.redis.command-timeout=200ms"));
 		Instance other = this.fleet.start();
@@ -111,7 +112,7 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("An outage is not warned of again when this instance has refused a call by itself")
+	@DisplayName("A refusal by this instance itself does not repeat the warning about an outage")
 	void proceedAfterRefusalHere(CapturedOutput output) {
 		Shop shop = shop(start("holdfast.redis.command-timeout=200ms", "holdfast.redis.outage-patience=5s",
 				"holdfast.limits.waiters-per-key=1"));
@@ -140,7 +141,7 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("Calls without their permit are told apart by what is observed of them")
+	@DisplayName("Observations mark calls without their permit")
 	void observed() throws Exception {
 		Instance instance = start();
 		Shop shop = shop(instance);
@@ -156,7 +157,7 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("With FALLBACK the fallback is called, however the method returns, for locks and permits")
+	@DisplayName("With FALLBACK the fallback of a method of any return type is called, for locks and permits")
 	void fallback() throws Exception {
 		Shop shop = shop(start());
 		assertThat(shop.locked()).isEqualTo("locked");
@@ -169,7 +170,7 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("Otherwise the caller gets the exception, and so it does for a lock inside of a permit that proceeds")
+	@DisplayName("By default the caller gets the exception, also for a lock inside of a permit that proceeds")
 	void otherwise() {
 		Shop shop = shop(start());
 		this.proxy.down();
@@ -195,7 +196,7 @@ class OnStoreFailureTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("The lease of a call without its permit fails who relies on it")
+	@DisplayName("The lease of a call without its permit throws on each use")
 	void lease() {
 		Shop shop = shop(start());
 		this.proxy.down();
@@ -345,7 +346,7 @@ class OnStoreFailureTests extends ProxiedTestCase {
 
 	}
 
-	/** What was observed of methods: their names, and whether they ran unguarded. */
+	/** Names of observed methods, and whether they ran unguarded. */
 	static class Observed implements ObservationHandler<Observation.Context> {
 
 		private final List<String> ended = new CopyOnWriteArrayList<>();

@@ -26,8 +26,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The log of operators' actions, and their view of locks whose age the store alone does
- * not know.
+ * Log lines of operators' actions, and the age of locks in the operator's view.
  */
 class OperatorTests extends ProxiedTestCase {
 
@@ -61,7 +60,7 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A release by force tells whose lease it was: which process, thread and fencing token")
+	@DisplayName("A forced release logs the owner's process, thread and fencing token")
 	void tellsWhose() {
 		LockLease lease = this.other.acquire(LockRequest.of("a"));
 		locks().release("a", lease.fencingToken(), SecurityContext.NONE);
@@ -76,7 +75,7 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A release by force of a lease of the same instance names its thread, and one of a stranger no instance")
+	@DisplayName("A forced release of a lease of the same instance logs its thread, and of a foreign lock no instance")
 	void tellsOwn() {
 		LockLease lease = this.instance.acquire(LockRequest.of("a"));
 		locks().release("a", null, SecurityContext.NONE);
@@ -90,7 +89,7 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A change whose answer does not come is logged with the key, the user, and that its end is not known")
+	@DisplayName("A change without an answer is logged with the key, the user, and its unknown outcome")
 	void tellsOfTheUnknown() {
 		this.proxy.blackHole();
 		assertThatExceptionOfType(LeaseStoreException.class)
@@ -103,7 +102,7 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A release by force whose lock could not even be looked at is logged without a doubt")
+	@DisplayName("A forced release that fails at the inspection of the lock is logged without an unknown outcome")
 	void tellsOfTheKnown() {
 		this.proxy.blackHole();
 		assertThatExceptionOfType(LeaseStoreException.class)
@@ -114,7 +113,7 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A release by force with another fencing token than that of the lock leaves it alone, and says so")
+	@DisplayName("A forced release with a stale fencing token leaves the lock alone, and logs so")
 	void leavesTheNextOneAlone() {
 		LockLease first = this.other.acquire(LockRequest.of("a"));
 		long seen = first.fencingToken();
@@ -131,7 +130,7 @@ class OperatorTests extends ProxiedTestCase {
 		locks().release("a", next.fencingToken(), SecurityContext.NONE);
 		assertThat(this.instance.locks().status("a").isLocked()).isTrue();
 		read.release();
-		// What is remembered is the fence of the one before.
+		// The last fence is that of the former lease.
 		long last = this.instance.locks().status("a").fencingToken();
 		this.fleet.observer().opsForValue().set(this.fleet.lockKey("a"), "stranger", Duration.ofMinutes(1));
 		locks().release("a", last, SecurityContext.NONE);
@@ -139,7 +138,7 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A lock of readers is as old as the oldest of them, however many came later")
+	@DisplayName("A lock of readers is as old as its oldest reader, with any number of later readers")
 	void oldestReader() {
 		LockRequest read = LockRequest.of("rw").mode(LockMode.READ);
 		try (LockLease old = this.other.acquire(read)) {
@@ -147,8 +146,8 @@ class OperatorTests extends ProxiedTestCase {
 			await("age").until(() -> Duration.between(granted, Instant.now()).compareTo(LONG) > 0);
 			try (LockLease young = this.instance.acquire(read); LockLease other = this.instance.acquire("other")) {
 				assertThat(young.fencingToken()).isBetween(old.fencingToken(), other.fencingToken());
-				// An instance may be too slow to tell in time.
-				await("both have told").atMost(SOON).untilAsserted(() -> {
+				// An instance may be too slow for its report.
+				await("both reports").atMost(SOON).untilAsserted(() -> {
 					FleetDescriptor found = locks().locks(null, null, null, null, null, LONG, Order.AGE, null).fleet();
 					assertThat(found.locks()).extracting(ResourceDescriptor::key).startsWith("rw");
 					assertThat(found.locks().get(0).granted()).isBefore(granted.plus(LONG.dividedBy(2)));

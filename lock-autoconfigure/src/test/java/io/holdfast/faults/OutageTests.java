@@ -41,7 +41,7 @@ class OutageTests extends ProxiedTestCase {
 
 	@Slow
 	@ParameterizedTest(
-			name = "F10 nothing listens: the application starts, requests fail after the outage patience, whatever the wait, and work when Redis is there ({0})")
+			name = "F10 Redis is down at the start: the application starts, requests of any wait time fail after the outage patience, and work when Redis is up ({0})")
 	@EnumSource
 	void nothingListens(Pool pool) {
 		this.proxy.down();
@@ -57,11 +57,11 @@ class OutageTests extends ProxiedTestCase {
 		assertStoreTroubleWithin(KEY, Duration.ofSeconds(1), () -> request.all().acquire(instance));
 		this.proxy.up();
 		pool.assertAllFree(this.fleet, KEY, instance);
-		// And it hears of hand-offs, without being asked to try again.
+		// It receives hand-offs without polling.
 		this.fleet.awaitListening(1);
 	}
 
-	@ParameterizedTest(name = "F10 Redis is {0}: of several that want a key, all fail after the outage patience")
+	@ParameterizedTest(name = "F10 Redis is {0}: all requests for a key fail after the outage patience")
 	@ValueSource(strings = { "not reached", "silent" })
 	void manyForOneKey(String trouble) {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s",
@@ -77,7 +77,7 @@ class OutageTests extends ProxiedTestCase {
 		List<CompletableFuture<LockLease>> waiting = Stream.generate(() -> instance.acquireInBackground(request))
 			.limit(60)
 			.toList();
-		// Together: one after the other would take half a minute.
+		// In parallel: in sequence this would take half a minute.
 		assertThat(CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new))).failsWithin(SOON);
 		assertThat(waiting)
 			.allSatisfy((one) -> assertThatThrownBy(one::join).hasCauseInstanceOf(LeaseStoreException.class));
@@ -92,7 +92,7 @@ class OutageTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("The command of a call that failed in an outage is not sent after it")
+	@DisplayName("The command of a call that failed in an outage is not sent after the outage")
 	void commandsOfFailedCalls() {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
 		instance.acquire(REQUEST).close();
@@ -101,13 +101,13 @@ class OutageTests extends ProxiedTestCase {
 			.untilAsserted(() -> assertStoreTroubleWithin(KEY, SOON, () -> instance.locks().status(KEY)));
 		assertStoreTroubleWithin(KEY, SOON, () -> instance.semaphores().admin().setLimit(KEY, 3));
 		this.proxy.up();
-		// Behind the other commands.
+		// Behind the earlier commands.
 		instance.acquire(REQUEST).close();
 		assertThat(instance.semaphores().status(KEY).limitSet()).isFalse();
 		this.fleet.awaitNothingLeft();
 	}
 
-	@ParameterizedTest(name = "F11 an outage shorter than the lease is not noticed ({0})")
+	@ParameterizedTest(name = "F11 An outage shorter than the lease is not noticed ({0})")
 	@EnumSource
 	void shortOutage(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy);
@@ -133,7 +133,7 @@ class OutageTests extends ProxiedTestCase {
 	}
 
 	@ParameterizedTest(
-			name = "F12 an outage longer than the lease: lost for its holder before anyone else has it ({0})")
+			name = "F12 An outage longer than the lease: the holder sees the loss before the next grant ({0})")
 	@EnumSource
 	void longOutage(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy);
@@ -144,14 +144,14 @@ class OutageTests extends ProxiedTestCase {
 		lease.onLost(losses::incrementAndGet);
 		CompletableFuture<Lease> waiting = Instance.inBackground(() -> {
 			Lease next = request(pool).all().acquire(other);
-			assertThat(lease.isHeld()).as("held by the old holder when the next one has all").isFalse();
+			assertThat(lease.isHeld()).as("held by the old holder after the next grant").isFalse();
 			return next;
 		});
 		pool.awaitQueued(this.fleet, KEY, 1);
 		this.proxy.down();
 		rest.forEach((one) -> assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED));
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			await("loss told once").atMost(SOON).until(() -> losses.get() == 1);
+			await("one call of the action").atMost(SOON).until(() -> losses.get() == 1);
 			this.proxy.up();
 			await("release of the lost lease").atMost(SOON).until(() -> isReleasedAsLost(lease));
 			assertThat(next.isHeld()).isTrue();
@@ -173,7 +173,7 @@ class OutageTests extends ProxiedTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F13 the release fails: renewal has stopped, and the key is gone within the lease")
+	@DisplayName("F13 The release fails: renewal has stopped, and the key expires within the lease")
 	void releaseFails() {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=300ms");
 		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(3)));
@@ -191,7 +191,7 @@ class OutageTests extends ProxiedTestCase {
 	}
 
 	@ParameterizedTest(
-			name = "F13 the release fails: it is repeated when Redis is back, long before the lease ends ({0})")
+			name = "F13 The release fails: it is repeated when Redis is back, long before the lease ends ({0})")
 	@EnumSource
 	void releaseIsRepeated(Pool pool) {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
@@ -212,7 +212,7 @@ class OutageTests extends ProxiedTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F11 after an outage of some seconds, hand-offs come by wake-ups again")
+	@DisplayName("F11 After an outage of some seconds, hand-offs come by wake-ups again")
 	void wakeUpsAfterAnOutage() {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.wake-up.handoff-timeout=60s");
 		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");

@@ -23,14 +23,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A context that is paused, as Spring pauses test contexts that it keeps for later.
+ * A paused context, as Spring pauses cached test contexts.
  */
 @Slow
 class PausedContextTests extends FaultTestCase {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);
 
-	@ParameterizedTest(name = "Leases are renewed while Redis is out of the application''s reach, without a word ({0})")
+	@ParameterizedTest(name = "Leases are renewed while the context is paused, without a log line ({0})")
 	@ValueSource(strings = { "lettuce", "jedis" })
 	void keepsLeases(String driver) {
 		Instance instance = this.fleet.start("spring.data.redis.client-type=" + driver);

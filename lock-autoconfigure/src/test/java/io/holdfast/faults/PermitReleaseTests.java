@@ -26,9 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Permits are released twice, too late, or by whom they do not belong to: that never
- * makes more of them than there are. A release in the name of another token is not to be
- * had by this API; the store's contract has it.
+ * Permits are released twice, too late, or by another owner: the number of permits never
+ * grows. This API has no release by another token; the store's contract tests that.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class PermitReleaseTests extends FaultTestCase {
@@ -57,14 +56,15 @@ class PermitReleaseTests extends FaultTestCase {
 		if (free > 0) {
 			try (PermitLease all = this.others.acquire(ONE.permits(free))) {
 				assertThat(all.isHeld()).isTrue();
-				assertThat(this.semaphores.tryAcquire(ONE)).as("one more").isEmpty();
+				assertThat(this.semaphores.tryAcquire(ONE)).as("a further permit").isEmpty();
 			}
 		}
 		assertThat(this.others.tryAcquire(ONE.permits(free + 1))).as("more than free").isEmpty();
 	}
 
 	@Test
-	@DisplayName("F43 closed twice, released twice, released twice without waiting: the permits come back once")
+	@DisplayName("F43 A lease is closed twice, released twice, and released twice asynchronously: the permits come"
+			+ " back once")
 	void repeated() {
 		PermitLease staying = this.others.acquire(ONE);
 		PermitLease closed = this.semaphores.acquire(ONE);
@@ -86,7 +86,7 @@ class PermitReleaseTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("F43 released twice or late by several threads at once: never more than the limit at once")
+	@DisplayName("F43 Several threads release twice or late: the limit is never exceeded")
 	void mixedByMany() {
 		AtomicInteger used = new AtomicInteger();
 		AtomicInteger most = new AtomicInteger();
@@ -116,7 +116,7 @@ class PermitReleaseTests extends FaultTestCase {
 		switch (way) {
 			case 0 -> {
 				PermitLease lease = semaphores.acquire(request.leaseTime(Duration.ofMillis(100)).autoRenew(false));
-				// Not counted, as only the store knows when exactly it ends.
+				// Not counted, since only the store knows the exact end.
 				await().pollInterval(Duration.ofMillis(5)).until(() -> !lease.isHeld());
 				assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 			}
@@ -140,7 +140,7 @@ class PermitReleaseTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("thousands of holders are released by force with a few commands")
+	@DisplayName("Thousands of holders are released by force with a few commands")
 	void manyByForce(TestRedis redis) {
 		int holders = 2500;
 		try (Fleet own = Fleet.on(redis, redis.startServer())) {
@@ -161,7 +161,7 @@ class PermitReleaseTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("of more than a thousand holders, a forced release does not end those that it lets in")
+	@DisplayName("A forced release of more than a thousand holders does not end the leases that it grants")
 	void letInByForce(TestRedis redis) {
 		int holders = 1100;
 		try (Fleet own = Fleet.on(redis, redis.startServer())) {

@@ -49,17 +49,17 @@ enum Pool {
 		return (this == LOCK) ? name : name + this;
 	}
 
-	/** Where those stand in Redis that hold something. */
+	/** Return the key of the holders in Redis. */
 	String holdersKey(Fleet fleet, String key) {
 		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "holders") : fleet.lockKey(key);
 	}
 
-	/** Where those stand in Redis that wait. */
+	/** Return the key of the waiters in Redis. */
 	String queueKey(Fleet fleet, String key) {
 		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "queue") : fleet.queueKey(key);
 	}
 
-	/** Where is written in Redis what was counted, or a lock's last fence. */
+	/** Return the key of a semaphore's state, or of a lock's last fence. */
 	String stateKey(Fleet fleet, String key) {
 		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "state") : "{" + fleet.lockKey(key) + "}:fence";
 	}
@@ -74,7 +74,9 @@ enum Pool {
 		return (holders != null) ? holders.size() : 0;
 	}
 
-	/** How long the lease lasts that ends first, for Redis; zero if there is none. */
+	/**
+	 * Return the remaining time of the first lease to end, by Redis; zero without leases.
+	 */
 	Duration leaseLeft(Fleet fleet, String key) {
 		Long left = fleet.observer().execute(LEASE_LEFT, List.of(holdersKey(fleet, key)));
 		return Duration.ofMillis((left != null) ? left : 0);
@@ -87,15 +89,15 @@ enum Pool {
 	}
 
 	/**
-	 * Check that all of it can be had, once and no more, by each of some instances, long
-	 * before a lease is over; and that nothing is left then.
+	 * Check that the whole pool can be acquired, exactly once, by each of some instances,
+	 * long before a lease ends; and that no keys stay.
 	 */
 	void assertAllFree(Fleet fleet, String key, Instance... instances) {
 		PoolRequest request = new PoolRequest(this, key).waitTime(SOON);
 		for (Instance instance : instances) {
 			try (Lease lease = request.all().acquire(instance)) {
 				for (Instance any : instances) {
-					assertThat(request.tryAcquire(any)).as("more than there is").isEmpty();
+					assertThat(request.tryAcquire(any)).as("more than the pool").isEmpty();
 				}
 				assertThat(lease.isHeld()).isTrue();
 			}

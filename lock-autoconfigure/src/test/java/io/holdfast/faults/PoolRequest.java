@@ -12,15 +12,14 @@ import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 
 /**
- * A request for a share or all of a {@link Pool}: for one permit or as many as there are,
- * or to read or to write. No thread is treated as the holder of anything, since a test is
- * several users in one.
+ * A request for a share or all of a {@link Pool}: for a permit or all permits, or to read
+ * or to write. Not re-entrant, since a test plays several users.
  *
- * @param pool of which kind
- * @param key which one
- * @param isAll whether for all of it
+ * @param pool the kind
+ * @param key the key
+ * @param isAll whether the request is for all
  * @param waitTime the longest wait
- * @param leaseTime how long the lease lasts without renewal
+ * @param leaseTime the lease time without renewal
  */
 record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Duration leaseTime) {
 
@@ -74,12 +73,12 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 		return isSemaphore() ? instance.semaphores().tryAcquire(semaphore()) : instance.locks().tryAcquire(lock());
 	}
 
-	/** What the store knows of it. */
+	/** Return the store's state of the key. */
 	Object status(Instance instance) {
 		return isSemaphore() ? instance.semaphores().status(this.key) : instance.locks().status(this.key);
 	}
 
-	/** Send what each use sends, so that Redis knows the scripts. */
+	/** Send each script once, so that Redis knows the scripts. */
 	void warmUp(Instance instance) {
 		try (Lease lease = new PoolRequest(this.pool, "warm-up").acquire(instance)) {
 			lease.extend(Duration.ofMinutes(2));

@@ -19,7 +19,7 @@ abstract class ProxiedTestCase extends FaultTestCase {
 	static final Duration HALF_A_SECOND = Duration.ofMillis(500);
 
 	/**
-	 * Far above what is promised, for busy machines; far below the driver's time-outs.
+	 * Far above the promised times, for busy machines; far below the driver's timeouts.
 	 */
 	static final Duration SLACK = Duration.ofSeconds(3);
 
@@ -32,7 +32,7 @@ abstract class ProxiedTestCase extends FaultTestCase {
 
 	@AfterEach
 	final void answerAgain() {
-		// What the driver still waits for ends by a reset.
+		// A reset ends the waits of the driver.
 		this.proxy.pass();
 	}
 

@@ -36,7 +36,7 @@ import static org.awaitility.Awaitility.await;
  */
 class RefusalHealthTests extends RedisTestCase {
 
-	/** So that nothing but the test's own requests and checks tells of Redis. */
+	/** Leaves only the test's own requests and checks. */
 	private static final String NO_CHECKS = "holdfast.redis.checks=false";
 
 	private Instance start(Fleet fleet, String... properties) {
@@ -49,7 +49,7 @@ class RefusalHealthTests extends RedisTestCase {
 		return new HoldfastHealthIndicator(instance.engine()).health();
 	}
 
-	/** As health and the start do it. */
+	/** Check the store, like health and the start. */
 	private static void check(Instance instance) {
 		instance.engine().examine().join();
 	}
@@ -74,7 +74,8 @@ class RefusalHealthTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("a server that takes no writes is told in its words, until each kind of request is granted again")
+	@DisplayName("The error of a server that refuses writes stays in health until each kind of request is granted"
+			+ " again")
 	void requests(Trouble trouble) {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
 		Instance instance = start(fleet, NO_CHECKS);
@@ -95,7 +96,7 @@ class RefusalHealthTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("a check that writes tells of such a server without any request, and of its end, whatever was refused")
+	@DisplayName("A check with a write reveals such a server without any request, and its end, whatever was refused")
 	void checks(Trouble trouble) {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
 		Instance instance = start(fleet, NO_CHECKS);
@@ -114,7 +115,7 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("without a right that permits need, granted locks and checks do not hide that no permit is granted")
+	@DisplayName("Without a right for permits, granted locks and checks do not hide that no permit is granted")
 	void right() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
 		fleet.setUser("on", ">secret", "~*", "&*", "+@all");
@@ -132,7 +133,7 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("without the right to the keys of semaphores, granted locks do not hide that no permit is granted")
+	@DisplayName("Without the right to the keys of semaphores, granted locks do not hide that no permit is granted")
 	void rightToKeys() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
 		fleet.setUser("on", ">secret", "~*", "&*", "+@all");
@@ -148,7 +149,7 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("with the rights to locks only, an application that needs no more is up from the start on")
+	@DisplayName("With the rights for locks only, an application that uses only locks is up from the start")
 	void rightsToLocksOnly() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
 		fleet.setUser("on", ">secret", "&*", "+@all", "~" + fleet.lockKey("") + "k*", "~{" + fleet.lockKey("") + "k*",
@@ -175,7 +176,7 @@ class RefusalHealthTests extends RedisTestCase {
 			"TRYAGAIN Multiple keys request during rehashing of slot", "NOAUTH Authentication required.",
 			"WRONGPASS invalid username-password pair or user is disabled.", "ERR max number of clients reached",
 			"ERR no such service today", "no upstream host" })
-	@DisplayName("whatever else a server or a proxy answers is told in its words, until each kind of request is granted again")
+	@DisplayName("Any other error of a server or a proxy stays in health until each kind of request is granted again")
 	void words(String words) throws IOException {
 		RedisServer server = this.redis.startServer();
 		AtomicReference<@Nullable String> answer = new AtomicReference<>();
@@ -199,7 +200,7 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("grants that no replica confirms are none")
+	@DisplayName("A grant without confirmation by a replica is no grant")
 	void unconfirmed() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
 		Instance instance = fleet.start(NO_CHECKS, "holdfast.redis.min-replicas=1",
@@ -211,7 +212,7 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("a key that holds something else is no trouble of Redis")
+	@DisplayName("A key of a wrong type is no trouble of Redis")
 	void wrongType() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
 		Instance instance = start(fleet, NO_CHECKS);
@@ -222,7 +223,7 @@ class RefusalHealthTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("an application starts while Redis takes no writes, says so, and grants when that is over")
+	@DisplayName("An application starts while Redis refuses writes, reports the trouble, and grants later")
 	void start(Trouble trouble) {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
 		fleet.onServer(trouble::begin);
@@ -235,7 +236,7 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("an application starts while Redis has too many clients, says so, and grants when that is over")
+	@DisplayName("An application starts while Redis has too many clients, reports the trouble, and grants later")
 	void maxClients() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
 		fleet.onServer((connection) -> connection.serverCommands().setConfig("maxclients", "1"));
@@ -247,7 +248,7 @@ class RefusalHealthTests extends RedisTestCase {
 			.untilAsserted(() -> assertRefusedNoMore(instance));
 	}
 
-	/** Requests by kinds of resources; a reader and a writer are of one kind. */
+	/** Requests by kinds of resources; a reader and a writer are of the same kind. */
 	private enum Use {
 
 		LOCK {

@@ -34,9 +34,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An instance asks, without waiting, for a key that it has just released without waiting,
- * or for its state. It is never told that others hold the key, also if Redis gets the
- * release later or not at all.
+ * An instance releases a key without waiting, and at once requests the key or its state
+ * without waiting. The answer never names another owner, also if Redis gets the release
+ * later or not at all.
  */
 class ReleaseOrderTests extends ProxiedTestCase {
 
@@ -49,16 +49,16 @@ class ReleaseOrderTests extends ProxiedTestCase {
 	void scriptFlush() {
 		Instance instance = this.fleet.start(this.proxy, Application.class);
 		Instance other = this.fleet.start(Application.class);
-		releaseAndAskAgain(instance, Face.values(), (face) -> {
+		releaseAndRepeat(instance, Face.values(), (face) -> {
 			this.fleet.onServer((connection) -> connection.scriptingCommands().scriptFlush());
-			assertThat(face.askAgain.test(other)).as("another instance brings its script").isFalse();
+			assertThat(face.askAgain.test(other)).as("another instance loads its script").isFalse();
 		});
 	}
 
 	@Test
-	@DisplayName("The reply to the release is lost, and the driver repeats it")
+	@DisplayName("The reply to the release is lost, and the driver repeats the release")
 	void lostReply() {
-		releaseAndAskAgain(this.fleet.start(this.proxy, Application.class), Face.values(),
+		releaseAndRepeat(this.fleet.start(this.proxy, Application.class), Face.values(),
 				(face) -> this.proxy.swallowRepliesThenFin(NAME));
 		assertThat(this.proxy.cuts()).as("replies lost").isEqualTo(Face.values().length);
 	}
@@ -66,21 +66,21 @@ class ReleaseOrderTests extends ProxiedTestCase {
 	@Test
 	@DisplayName("The connection is reset under the release")
 	void reset() {
-		releaseAndAskAgain(this.fleet.start(this.proxy, Application.class), Face.values(),
+		releaseAndRepeat(this.fleet.start(this.proxy, Application.class), Face.values(),
 				(face) -> this.proxy.swallowRepliesThenReset(NAME));
 		assertThat(this.proxy.cuts()).as("replies lost").isEqualTo(Face.values().length);
 	}
 
 	@Slow
 	@Test
-	@DisplayName("Nothing gets through any more")
+	@DisplayName("Redis is out of reach")
 	void down() {
-		releaseAndAskAgain(this.fleet.start(this.proxy, Application.class),
+		releaseAndRepeat(this.fleet.start(this.proxy, Application.class),
 				new Face[] { Face.EXCLUSIVE, Face.PERMITS, Face.SKIP }, (face) -> this.proxy.down());
 		assertThat(this.outcomes).allSatisfy((face, outcome) -> assertThat(outcome).startsWith("trouble"));
 	}
 
-	private void releaseAndAskAgain(Instance instance, Face[] faces, Consumer<Face> beforeRelease) {
+	private void releaseAndRepeat(Instance instance, Face[] faces, Consumer<Face> beforeRelease) {
 		for (Face face : faces) {
 			await("connection").atMost(SOON).ignoreExceptions().until(() -> {
 				face.use.accept(instance, () -> {
@@ -104,7 +104,7 @@ class ReleaseOrderTests extends ProxiedTestCase {
 		}
 	}
 
-	/** Ways to release without waiting, and to ask again without waiting. */
+	/** Ways to release and to repeat the request, both without waiting. */
 	enum Face {
 
 		EXCLUSIVE((instance, body) -> instance.locks().withLock(NAME, body::run),

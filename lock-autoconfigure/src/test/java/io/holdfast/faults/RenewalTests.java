@@ -40,7 +40,7 @@ class RenewalTests extends FaultTestCase {
 	private static final LockRequest REQUEST = LockRequest.of(KEY).waitTime(SOON);
 
 	@Test
-	@DisplayName("A lease that is released before its extension is answered goes to no next holder with that time")
+	@DisplayName("A lease that is released during its extension does not pass the extended time to the next holder")
 	void releasedWhileExtended() {
 		try (FaultProxy proxy = this.fleet.proxy()) {
 			Instance instance = this.fleet.start(proxy, "holdfast.lock.lease-time=20s",
@@ -67,10 +67,11 @@ class RenewalTests extends FaultTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F23 nested locks, readers in a writer and permits: renewed as one each, and not at all after the last release")
+	@DisplayName("F23 Nested locks, readers in a writer and permits have a single renewal each, and none after the"
+			+ " last release")
 	void reentry() {
 		try (Fleet own = Fleet.on(this.redis, this.redis.startServer())) {
-			// Polling, as a watched subscription sends commands, too.
+			// Polling, since a watched subscription sends commands, too.
 			Instance instance = own.start("holdfast.wake-up.mode=polling", "holdfast.lock.lease-time=600ms",
 					"holdfast.semaphore.lease-time=600ms");
 			LockView lock = instance.locks().asLock(KEY);
@@ -127,12 +128,12 @@ class RenewalTests extends FaultTestCase {
 		lease.onLost(lost::countDown);
 		try (LockLease next = this.fleet.start().acquire(REQUEST)) {
 			assertThat(lease.isHeld()).isFalse();
-			assertThat(lost.await(SOON.toMillis(), TimeUnit.MILLISECONDS)).as("told of the loss").isTrue();
+			assertThat(lost.await(SOON.toMillis(), TimeUnit.MILLISECONDS)).as("loss noticed").isTrue();
 			assertThat(lease.remaining()).isZero();
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
 				.withMessageContaining(KEY);
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> lease.extend(Duration.ofSeconds(30)));
-			assertThat(instance.tryAcquire(KEY)).as("asked again by the same thread").isEmpty();
+			assertThat(instance.tryAcquire(KEY)).as("requested again by the same thread").isEmpty();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
 			assertThat(instance.tryAcquire(KEY)).as("the next owner's key").isEmpty();
 			next.extend(Duration.ofSeconds(40));
@@ -157,7 +158,7 @@ class RenewalTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A lease without renewal that is taken away early is not said to have run out")
+	@DisplayName("A forced release of a lease without renewal is not logged as an expired lease")
 	void takenAwayWithoutRenewal(CapturedOutput output) {
 		Instance instance = this.fleet.start();
 		LockLease lease = instance.acquire(REQUEST.autoRenew(false));
@@ -168,7 +169,7 @@ class RenewalTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("renew lengthens a lease for once, and never shortens it")
+	@DisplayName("An extension lengthens a lease once, and never shortens it")
 	void renew() {
 		LockLease lease = this.fleet.start().acquire(REQUEST.leaseTime(Duration.ofSeconds(2)).autoRenew(false));
 		lease.extend(Duration.ofSeconds(60));

@@ -19,8 +19,8 @@ import static io.holdfast.faults.OddServerTests.status;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Clusters whose applications read from replicas. They take some seconds to serve, so
- * tests share them.
+ * Clusters of applications that read from replicas. The tests share the clusters, which
+ * take some seconds to serve.
  */
 @WithRedis
 @ExtendWith(OutputCaptureExtension.class)
@@ -44,7 +44,7 @@ class ReplicaReadTests {
 
 	@ParameterizedTest(name = "{0} master, read from {1}")
 	@CsvSource({ "1, replica", "1, any", "1, replica-preferred", "3, replica" })
-	@DisplayName("a cluster whose replicas are read from: locks exclude each other, wake-ups are received")
+	@DisplayName("With a cluster and reads from replicas, locks exclude each other and wake-ups are received")
 	void replicasAreRead(int masters, String readFrom, TestRedis redis, CapturedOutput output) {
 		try (Fleet fleet = Fleet.on(redis, (masters == 1) ? oneMaster : threeMasters)) {
 			String[] properties = { "spring.data.redis.lettuce.read-from=" + readFrom, ASK_SELDOM };

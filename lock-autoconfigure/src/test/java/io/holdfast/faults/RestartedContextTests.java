@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A context that is stopped and started again, as it is around a checkpoint of the JVM.
+ * A context that is stopped and started again, as around a checkpoint of the JVM.
  */
 @WithRedis
 class RestartedContextTests {
@@ -72,7 +72,7 @@ class RestartedContextTests {
 	}
 
 	@Test
-	@DisplayName("No connection is open before the lifecycle starts, all of them afterwards")
+	@DisplayName("All connections are opened after the start of the lifecycle")
 	void noConnectionBeforeTheStart() {
 		int before = this.fleet.connections();
 		connections = this.fleet::connections;

@@ -28,13 +28,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Services that give less than Redis does: what is missing is told at the start, with a
- * cure, and nothing is done by halves.
+ * Services with less than a full Redis: a missing feature is named at the start, with a
+ * cure, and is not used partly.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class RestrictedServiceTests extends RedisTestCase {
 
-	/** A call whose key is not written as an element of KEYS. */
+	/** A call with a key outside of KEYS. */
 	private static final Pattern BY_NAME = Pattern.compile("redis\\.p?call\\('(?!TIME|PUBLISH)\\w+', (?!KEYS\\[)");
 
 	/** A function that refuses anything else. */
@@ -43,7 +43,7 @@ class RestrictedServiceTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "", "renamed" })
-	@DisplayName("without EVAL an application does not start, and is told why")
+	@DisplayName("Without EVAL an application does not start, and the message names the reason")
 	void noScripts(String name) {
 		RedisServer server = this.redis.startServer("--rename-command", "EVAL", name, "--rename-command", "EVALSHA",
 				name.isEmpty() ? "" : name + "-too");
@@ -57,7 +57,8 @@ class RestrictedServiceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("without the module that runs Lua, as Valkey can be, an application does not start, and is told why")
+	@DisplayName("Without the Lua module, as with some Valkey servers, an application does not start, and the message"
+			+ " names the reason")
 	void noLua() throws IOException {
 		RedisServer server = this.redis.startServer();
 		UnaryOperator<List<String>> rule = CommandProxy
@@ -74,7 +75,8 @@ class RestrictedServiceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("where scripts are to name their keys otherwise, an application does not start, and is told why")
+	@DisplayName("Where a service rejects the keys of the scripts, an application does not start, and the message"
+			+ " names the reason")
 	void styleOfScripts() throws IOException {
 		RedisServer server = this.redis.startServer();
 		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((words) -> {
@@ -97,10 +99,10 @@ class RestrictedServiceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("where scripts may not ask for INFO, a fail-over grace is told to be impossible, and nothing is granted")
+	@DisplayName("Without INFO in scripts, a fail-over grace is reported as impossible, and no lease is granted")
 	void noInfoInScripts(CapturedOutput output) throws IOException {
 		RedisServer server = this.redis.startServer();
-		// One that no server lets scripts run.
+		// A command that no server allows in scripts.
 		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((words) -> {
 			List<String> changed = new ArrayList<>(words);
 			changed.set(1, words.get(1).replaceAll("(?i)call\\('info'", "call('subscribe'"));
@@ -126,7 +128,8 @@ class RestrictedServiceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("without WAIT replicas cannot be waited for, which is told; nothing is granted, and all goes without them")
+	@DisplayName("Without WAIT, min-replicas is reported as impossible and no lease is granted; without min-replicas"
+			+ " all works")
 	void noWait(CapturedOutput output) {
 		RedisServer server = this.redis.startServer("--rename-command", "WAIT", "");
 		try (Fleet fleet = Fleet.on(this.redis, server)) {
@@ -143,7 +146,7 @@ class RestrictedServiceTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("where Lua does not take texts for numbers, as from 5.3 on, all is granted and handed over")
+	@DisplayName("With Lua 5.3 or newer, which does not convert texts to numbers, leases are granted and handed over")
 	void laterLua() throws IOException {
 		RedisServer server = this.redis.startServer();
 		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((words) -> {

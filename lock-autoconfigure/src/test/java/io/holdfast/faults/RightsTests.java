@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A Redis user who may do what Holdfast does, and nothing else.
+ * A Redis user with the rights for Holdfast's commands, and no more.
  */
 @WithRedis
 @Slow
@@ -37,8 +37,8 @@ class RightsTests {
 	private static final DocumentedRights RIGHTS = DocumentedRights.ofLeases();
 
 	/**
-	 * Without these it works all the same: by polling, by waiting longer for a waiter
-	 * that died, or asking for one key at a time.
+	 * Dispensable rights: without them Holdfast polls, waits longer for dead waiters, or
+	 * requests keys one at a time.
 	 */
 	private static final List<String> DISPENSABLE = List.of("&holdfast:wake:*", "+publish", "+pubsub", "+subscribe",
 			"+unsubscribe", "+mget");
@@ -83,7 +83,7 @@ class RightsTests {
 		await("subscriptions").atMost(SOON).until(() -> this.fleet.observer().execute(CHANNELS, List.of()) == count);
 	}
 
-	/** Do all there is to do, and go on after what fails. */
+	/** Use all features, and go on after failures. */
 	private List<HoldfastException> useAll(Instance instance, Instance other) {
 		String key = "key-" + this.round++;
 		List<HoldfastException> failures = new ArrayList<>();
@@ -101,7 +101,7 @@ class RightsTests {
 		tell(failures, () -> instance.semaphores().admin().setLimit(key, 4));
 		tell(failures, () -> instance.semaphores().admin().clearLimit(key));
 		tell(failures, () -> {
-			// What is over is taken out by the next one.
+			// The next request removes the ended lease.
 			instance.semaphores().acquire(semaphore.leaseTime(Duration.ofMillis(100)).autoRenew(false));
 			other.semaphores().acquire(semaphore.leaseTime(BRIEF)).close();
 			await().until(() -> other.semaphores().status(key).used() == 0);
@@ -119,8 +119,8 @@ class RightsTests {
 	private void handOver(CompletableFuture<? extends Lease> first, Asked next) throws Exception {
 		try (Lease lease = get(first)) {
 			CompletableFuture<? extends Lease> waiting = next.ask();
-			// Which commands are needed depends on which of both comes first.
-			await("the next one in the queue, or refused").atMost(SOON)
+			// The required commands depend on the order of both.
+			await("the next request in the queue, or refused").atMost(SOON)
 				.until(() -> waiting.isDone() || !this.fleet.observer().keys("*" + lease.key() + "}:*queue").isEmpty());
 			lease.extend(Duration.ofSeconds(2));
 			lease.release();
@@ -160,7 +160,8 @@ class RightsTests {
 	}
 
 	@Test
-	@DisplayName("F35 the documented rights are enough for locks, permits, readers and writers, and each missing one is named")
+	@DisplayName("F35 The documented rights are enough for locks, permits, readers and writers, and each missing right"
+			+ " is named")
 	void rights() {
 		Instance instance = start();
 		Instance other = start();

@@ -24,72 +24,72 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What Redis quotes of the arguments of a command that it does not have: tokens, ids and
- * scripts, which would let others release what is held.
+ * Arguments of an unknown command in Redis's answer: tokens, ids and scripts, which would
+ * allow foreign releases.
  */
 class SecretTests extends RedisTestCase {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "SUBSCRIBE", "INFO" })
-	@DisplayName("Neither exceptions nor logs nor health tell what Redis quotes of a command that it does not have")
+	@DisplayName("Exceptions, logs and health do not contain the arguments of an unknown command that Redis quotes")
 	void notTold(String command) {
 		RedisServer server = this.redis.startServer("--rename-command", command, "not-" + command);
-		List<String> told = new ArrayList<>();
+		List<String> texts = new ArrayList<>();
 		try (Fleet fleet = Fleet.on(this.redis, server); LogLines lines = new LogLines()) {
 			Instance instance = fleet.start();
 			LeaseEngine engine = instance.engine();
 			Object context = Objects.requireNonNull(ReflectionTestUtils.getField(engine, "context"));
 			String id = String.valueOf(ReflectionTestUtils.getField(context, "instanceId"));
 			for (LockRequest request : List.of(LockRequest.of("a").waitTime(Duration.ZERO), LockRequest.of("b"))) {
-				tell(told, () -> instance.locks().acquire(request).close());
+				collect(texts, () -> instance.locks().acquire(request).close());
 			}
-			tell(told, () -> instance.locks().status("a"));
-			tell(told, () -> instance.semaphores().admin().setLimit("a", 3));
-			tell(told,
+			collect(texts, () -> instance.locks().status("a"));
+			collect(texts, () -> instance.semaphores().admin().setLimit("a", 3));
+			collect(texts,
 					() -> engine.examine()
 						.orTimeout(10, TimeUnit.SECONDS)
 						.join()
-						.forEach((finding) -> told.add(finding.text())));
+						.forEach((finding) -> texts.add(finding.text())));
 			if (command.equals("SUBSCRIBE")) {
 				await("word of the subscription").atMost(SOON).until(() -> engine.status().trouble() != null);
 			}
-			told.add(String.valueOf(engine.status().trouble()));
-			told.addAll(lines.all());
-			assertThat(told).allSatisfy((text) -> assertThat(text).doesNotContain(id.substring(0, 16)));
-			assertNoArguments(told, command);
+			texts.add(String.valueOf(engine.status().trouble()));
+			texts.addAll(lines.all());
+			assertThat(texts).allSatisfy((text) -> assertThat(text).doesNotContain(id.substring(0, 16)));
+			assertNoArguments(texts, command);
 		}
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "EVALSHA", "EVAL" })
-	@DisplayName("Nor does the refusal of a start, where Redis runs no scripts")
+	@DisplayName("The refusal of a start without scripts in Redis does not contain the arguments either")
 	void notToldByRefusal(String command) {
 		RedisServer server = this.redis.startServer("--rename-command", command, "not-" + command);
 		try (Fleet fleet = Fleet.on(this.redis, server); LogLines lines = new LogLines()) {
-			List<String> told = new ArrayList<>();
+			List<String> texts = new ArrayList<>();
 			for (Throwable each = catchThrowable(fleet::start); each != null; each = each.getCause()) {
-				told.add(String.valueOf(each.getMessage()));
+				texts.add(String.valueOf(each.getMessage()));
 			}
-			assertThat(told).isNotEmpty();
-			told.addAll(lines.all());
-			assertNoArguments(told, command);
+			assertThat(texts).isNotEmpty();
+			texts.addAll(lines.all());
+			assertNoArguments(texts, command);
 		}
 	}
 
-	private static void assertNoArguments(List<String> told, String command) {
-		assertThat(String.join("\n", told)).as("all that is told").containsIgnoringCase(command);
-		assertThat(told).allSatisfy((text) -> assertThat(text).doesNotContain("redis.call")
+	private static void assertNoArguments(List<String> texts, String command) {
+		assertThat(String.join("\n", texts)).as("all texts").containsIgnoringCase(command);
+		assertThat(texts).allSatisfy((text) -> assertThat(text).doesNotContain("redis.call")
 			.doesNotContain("with args")
 			.doesNotContainPattern("[0-9a-f]{16}"));
 	}
 
-	private static void tell(List<String> told, Runnable action) {
+	private static void collect(List<String> texts, Runnable action) {
 		try {
 			action.run();
 		}
 		catch (HoldfastException | CompletionException ex) {
 			for (Throwable cause = ex; cause != null; cause = cause.getCause()) {
-				told.add(cause.toString());
+				texts.add(cause.toString());
 			}
 		}
 	}

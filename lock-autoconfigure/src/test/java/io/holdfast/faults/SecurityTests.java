@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
- * What users' text can do, and what is told to whom.
+ * Effects of users' text, and disclosure of secrets.
  */
 class SecurityTests extends FaultTestCase {
 
@@ -57,7 +57,7 @@ class SecurityTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A value is text for Redis, and nothing is made of it, whatever it looks like")
+	@DisplayName("Any value is plain text for Redis, and is not evaluated")
 	void valuesAreText() {
 		this.fleet.observer().opsForValue().set(this.redis.keyPrefix() + "bystander", "untouched");
 		List<String> values = List.of("T(java.lang.System).setProperty('holdfast.pwned', 'yes')", "#{systemProperties}",
@@ -103,7 +103,7 @@ class SecurityTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("Scripts are constants: none makes code of text, and none names a key of its own")
+	@DisplayName("Scripts are constants: they run no text as code, and name no keys of their own")
 	void scripts() throws IOException {
 		Resource[] scripts = new PathMatchingResourcePatternResolver()
 			.getResources("classpath*:io/holdfast/redis/*.lua");
@@ -118,28 +118,28 @@ class SecurityTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("No exception, lease, status or property of JMX tells a token or an id")
+	@DisplayName("No exception, lease, status or property of JMX contains a token or an id")
 	void tokens() {
-		List<String> told = new ArrayList<>();
+		List<String> texts = new ArrayList<>();
 		Instance other = this.fleet.start();
 		try (LockLease lease = this.instance.acquire("k");
 				PermitLease permit = this.instance.acquire(SemaphoreRequest.of("s", 1))) {
 			Stream<Object> values = Stream.of(lease, permit, lease.fencingToken(), this.instance.locks().status("k"),
 					this.instance.semaphores().status("s"), this.instance.locks(), this.instance.semaphores(),
 					LockRequest.of("k"));
-			values.map(Objects::toString).forEach(told::add);
+			values.map(Objects::toString).forEach(texts::add);
 			LockRequest now = LockRequest.of("k").waitTime(Duration.ofMillis(1));
-			told.add(trace(() -> other.acquire(now)));
-			told.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1))));
-			told.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1).permits(2))));
-			told.add(trace(() -> other.acquireInBackground(now.mode(LockMode.READ)).join()));
+			texts.add(trace(() -> other.acquire(now)));
+			texts.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1))));
+			texts.add(trace(() -> other.acquire(SemaphoreRequest.of("s", 1).permits(2))));
+			texts.add(trace(() -> other.acquireInBackground(now.mode(LockMode.READ)).join()));
 			this.instance.locks().admin().forceRelease("k");
-			told.add(trace(lease::ensureHeld));
-			told.add(trace(() -> lease.extend(Duration.ofSeconds(1))));
+			texts.add(trace(lease::ensureHeld));
+			texts.add(trace(() -> lease.extend(Duration.ofSeconds(1))));
 			this.fleet.observer().opsForHash().put(this.fleet.lockKey("hash"), "a", "b");
-			told.add(trace(() -> this.instance.acquire("hash")));
+			texts.add(trace(() -> this.instance.acquire("hash")));
 		}
-		assertThat(told).doesNotContain("").noneMatch((text) -> TOKEN.matcher(text).find());
+		assertThat(texts).doesNotContain("").noneMatch((text) -> TOKEN.matcher(text).find());
 		assertThat(ManagementFactory.getPlatformMBeanServer().queryNames(null, null))
 			.noneMatch((name) -> TOKEN.matcher(name.getCanonicalName()).find());
 	}

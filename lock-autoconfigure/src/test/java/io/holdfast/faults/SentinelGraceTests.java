@@ -59,7 +59,7 @@ class SentinelGraceTests {
 	}
 
 	@Test
-	@DisplayName("F26 the new master knows nothing of the lock: its holder has it on, others wait, late ones too")
+	@DisplayName("F26 The new master lacks the lock: its holder keeps the lock, and waiters wait, also late waiters")
 	void lockIsNotReplicated() {
 		Instance holder = start();
 		List<CompletableFuture<LockLease>> others = new ArrayList<>();
@@ -71,9 +71,9 @@ class SentinelGraceTests {
 		old.kill();
 		long killedAt = System.nanoTime();
 		this.redis.failOver();
-		// A sentinel that gets no processor drops it, and is asked again when the lease
-		// is over.
-		assumeThat(Duration.ofNanos(System.nanoTime() - killedAt)).as("what the fail-over took")
+		// A sentinel without processor time drops the request, and is asked again when
+		// the lease is over.
+		assumeThat(Duration.ofNanos(System.nanoTime() - killedAt)).as("time of the fail-over")
 			.isLessThan(LEASE.dividedBy(2));
 		others.add(acquireInBackground());
 		await("the grace to be over").atMost(LEASE.plus(SOON))

@@ -51,9 +51,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * Grants in a cluster that are told to one master only, where it has channels of its own,
- * and to all of them where it has not. Waiters ask again by themselves later than a test
- * waits.
+ * Grants in a cluster with sharded channels, which go to one master only, and without,
+ * which go to all masters. Waiters poll later than a test waits.
  */
 @WithRedis
 @ExtendWith(OutputCaptureExtension.class)
@@ -61,7 +60,7 @@ class ShardedWakeUpTests {
 
 	private static final String END = "end";
 
-	/** Two intervals of its watch, for a connection that is lost, and the next one. */
+	/** Two intervals of the watch: for a lost connection, and for its successor. */
 	private static final Duration NOTICED = Duration.ofSeconds(50);
 
 	private static final List<HalfOpenProxy> proxies = new ArrayList<>();
@@ -74,7 +73,7 @@ class ShardedWakeUpTests {
 
 	private final RedisClient client = RedisClient.create();
 
-	/** What any node publishes for all of the cluster, except for pings. */
+	/** Messages of any node for the whole cluster, except for pings. */
 	private final BlockingQueue<String> bus = new LinkedBlockingQueue<>();
 
 	ShardedWakeUpTests(TestRedis redis) {
@@ -181,13 +180,14 @@ class ShardedWakeUpTests {
 	}
 
 	/**
-	 * Hand over at each master, and return the grants that all of the cluster was told.
+	 * Hand over at each master, and return the grants that were published to the whole
+	 * cluster.
 	 */
-	private List<String> told(Instance from, Instance to) {
+	private List<String> published(Instance from, Instance to) {
 		this.bus.clear();
 		for (String key : keys()) {
 			waiting(from, to, key).handOver();
-			// It comes behind all that this master published before.
+			// This message follows all earlier messages of the master.
 			cluster.nodeOf(this.fleet.lockKey(key)).run((node) -> node.publish(this.channels + key, END));
 		}
 		List<String> grants = new ArrayList<>();
@@ -215,13 +215,13 @@ class ShardedWakeUpTests {
 	}
 
 	private void awaitSharded(Instance from, Instance to) {
-		await("grants told to one master only").atMost(Duration.ofSeconds(40)).until(() -> told(from, to).isEmpty());
+		await("grants at one master only").atMost(Duration.ofSeconds(40)).until(() -> published(from, to).isEmpty());
 	}
 
 	@Test
-	@DisplayName("A grant is told to one master only")
+	@DisplayName("A grant is published at one master only")
 	void oneMaster() {
-		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		assumeTrue(isSharding(), "SPUBLISH exists from Redis 7.0 on");
 		Instance instance = start();
 		Instance other = start();
 		awaitSharded(instance, other);
@@ -229,9 +229,9 @@ class ShardedWakeUpTests {
 	}
 
 	@Test
-	@DisplayName("A forced release is told to one master only")
+	@DisplayName("A forced release is published at one master only")
 	void forcedRelease() {
-		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		assumeTrue(isSharding(), "SPUBLISH exists from Redis 7.0 on");
 		Instance instance = start();
 		Instance other = start();
 		awaitSharded(instance, other);
@@ -247,9 +247,9 @@ class ShardedWakeUpTests {
 	}
 
 	@Test
-	@DisplayName("Subscriptions that are cut are opened again, and who waits is told")
+	@DisplayName("Subscriptions that are cut are opened again, and waiters are woken up")
 	void subscriptionsCut() {
-		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		assumeTrue(isSharding(), "SPUBLISH exists from Redis 7.0 on");
 		Instance instance = start();
 		Instance other = start();
 		awaitSharded(instance, other);
@@ -267,15 +267,16 @@ class ShardedWakeUpTests {
 
 	@Slow
 	@Test
-	@DisplayName("The slot of a channel moves while its instance waits: it is told, and has a channel in another slot soon")
+	@DisplayName("The slot of a channel moves while its instance waits: the instance is woken up, and soon has a"
+			+ " channel in another slot")
 	void channelMoves() {
-		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		assumeTrue(isSharding(), "SPUBLISH exists from Redis 7.0 on");
 		Instance instance = start();
 		Instance other = start();
 		awaitSharded(instance, other);
 		for (int i = 0; i < cluster.nodes().size(); i++) {
 			List<Waiting> waiting = keys().stream().map((key) -> waiting(instance, other, key)).toList();
-			// The first of each master, one after the other.
+			// The first slot of each master, in turn.
 			for (int slot : new int[] { 0, 5461, 10_922 }) {
 				cluster.move(ClusterMasters.keyAt(slot, "any")).finish();
 			}
@@ -286,9 +287,9 @@ class ShardedWakeUpTests {
 
 	@Slow
 	@Test
-	@DisplayName("Connections of subscriptions are lost, which neither side is told: who waits is told, once that is noticed")
+	@DisplayName("Connections of subscriptions are lost without notice: waiters are woken up once the loss is noticed")
 	void halfOpen() {
-		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		assumeTrue(isSharding(), "SPUBLISH exists from Redis 7.0 on");
 		Instance instance = start();
 		Instance other = start();
 		awaitSharded(instance, other);
@@ -302,9 +303,10 @@ class ShardedWakeUpTests {
 
 	@Slow
 	@Test
-	@DisplayName("Subscriptions at one master are lost as often as they are opened: that is told, and waiters ask, until they stand")
+	@DisplayName("Subscriptions at one master are lost as often as they are opened: the loss is reported, and waiters"
+			+ " poll until they stand")
 	void halfOpenAgainAndAgain(CapturedOutput output) {
-		assumeTrue(isSharding(), "SPUBLISH is there from Redis 7.0 on");
+		assumeTrue(isSharding(), "SPUBLISH exists from Redis 7.0 on");
 		Instance instance = start();
 		Instance other = start();
 		awaitSharded(instance, other);
@@ -319,8 +321,9 @@ class ShardedWakeUpTests {
 			.until(() -> engine.status().trouble(),
 					(trouble) -> trouble != null && trouble.contains(":" + proxy.port() + ": The subscription"));
 		assertThat(engine.status().listening()).isFalse();
-		// Both have lost theirs, so it goes to all nodes there.
-		assertThat(told(instance, other)).hasSize(1).allMatch((grant) -> grant.endsWith(" " + key));
+		// Both instances have lost their subscriptions, so the grant goes to all nodes
+		// there.
+		assertThat(published(instance, other)).hasSize(1).allMatch((grant) -> grant.endsWith(" " + key));
 		proxy.pass();
 		await("subscriptions").atMost(NOTICED).until(() -> engine.status().listening());
 		assertThat(engine.status().trouble()).isNull();
@@ -328,27 +331,28 @@ class ShardedWakeUpTests {
 		assertThat(output).contains("Wake-ups are received from Redis again");
 	}
 
-	@ParameterizedTest(name = "An instance without the right {0} has all of the cluster told, once it says so")
+	@ParameterizedTest(name = "Grants to an instance without the right {0} go to the whole cluster, once it reports"
+			+ " the missing right")
 	@ValueSource(strings = { "ssubscribe", "spublish" })
 	void noRight(String command, CapturedOutput output) {
 		allow("-" + command);
 		Instance instance = start();
 		Instance other = start();
-		await("word of it").atMost(SOON)
+		await("both log lines").atMost(SOON)
 			.until(() -> output.toString().split("Wake-ups go to all nodes of the cluster", -1).length == 3);
-		assertThat(told(instance, other)).hasSameSizeAs(keys());
-		assertThat(told(other, instance)).hasSameSizeAs(keys());
+		assertThat(published(instance, other)).hasSameSizeAs(keys());
+		assertThat(published(other, instance)).hasSameSizeAs(keys());
 		assertThat(instance.engine().status().trouble()).isNull();
 	}
 
 	@Test
-	@DisplayName("An instance that knows of no such channels, and one that has them, wake each other up")
+	@DisplayName("Instances with and without sharded channels wake each other up")
 	void mixed(CapturedOutput output) {
 		cluster.nodes().forEach((node) -> node.run(RedisCommands::configResetstat));
 		allow("-ssubscribe");
 		Instance old = start();
-		await("word of it").atMost(SOON).until(() -> output.toString().contains("Wake-ups go to all nodes"));
-		// The word is of the first one only.
+		await("the log line").atMost(SOON).until(() -> output.toString().contains("Wake-ups go to all nodes"));
+		// Only the first refusal is logged.
 		await("refusals").atMost(SOON)
 			.until(() -> !isSharding() || cluster.nodes().stream().allMatch(ShardedWakeUpTests::hasRefused));
 		allow("+ssubscribe");
@@ -357,8 +361,8 @@ class ShardedWakeUpTests {
 		if (isSharding()) {
 			awaitSharded(another, current);
 		}
-		assertThat(told(current, old)).hasSameSizeAs(keys());
-		assertThat(told(old, current)).hasSameSizeAs(keys());
+		assertThat(published(current, old)).hasSameSizeAs(keys());
+		assertThat(published(old, current)).hasSameSizeAs(keys());
 	}
 
 	private record Waiting(LockLease held, CompletableFuture<LockLease> next) {

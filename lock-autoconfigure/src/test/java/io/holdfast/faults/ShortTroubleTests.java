@@ -38,7 +38,7 @@ class ShortTroubleTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "FULL_MEMORY", "DEMOTED_MASTER" })
-	@DisplayName("a request that waits outlasts it, one that does not wait fails at once")
+	@DisplayName("A waiting request outlasts the trouble, a request without waiting fails at once")
 	void requestThatWaits(Trouble trouble) {
 		List<PoolRequest> requests = Stream.of(Pool.values())
 			.map((pool) -> new PoolRequest(pool, pool.key("trouble")).waitTime(SOON))
@@ -49,7 +49,7 @@ class ShortTroubleTests {
 		List<CompletableFuture<Lease>> waiting = requests.stream()
 			.map((request) -> request.acquireInBackground(this.instance))
 			.toList();
-		await("that they go on").during(Duration.ofMillis(500))
+		await("waits that go on").during(Duration.ofMillis(500))
 			.atMost(SOON)
 			.until(() -> waiting.stream().noneMatch(CompletableFuture::isDone));
 		this.fleet.onServer(trouble::end);
@@ -61,7 +61,7 @@ class ShortTroubleTests {
 	}
 
 	@Test
-	@DisplayName("trouble that stays is told after the outage patience, long before the wait is over")
+	@DisplayName("Lasting trouble is thrown after the outage patience, long before the wait is over")
 	void troubleThatStays() {
 		Instance patient = this.fleet.start("holdfast.redis.outage-patience=500ms");
 		this.fleet.onServer(Trouble.FULL_MEMORY::begin);

@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An application shuts down while locks are held, waited for and asked for.
+ * An application shuts down with held locks, waiters and new requests.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class ShutDownTests extends FaultTestCase {
@@ -77,7 +77,8 @@ class ShutDownTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("While work in flight holds a lock: nothing new, waiters are told, and it is renewed until released")
+	@DisplayName("While work in flight holds a lock, new requests and waiters fail, and the lock is renewed until its"
+			+ " release")
 	void workInFlight(CapturedOutput output) {
 		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
 		LockService locks = instance.locks();
@@ -104,7 +105,7 @@ class ShutDownTests extends FaultTestCase {
 	}
 
 	@ParameterizedTest(
-			name = "What is not released within the patience is released at the end, and passed on at once ({0})")
+			name = "A lease that is not released within the patience is released at the end, and handed on at once ({0})")
 	@EnumSource
 	void patienceIsOver(Pool pool) {
 		Duration leaseTime = Duration.ofMinutes(10);
@@ -125,7 +126,7 @@ class ShutDownTests extends FaultTestCase {
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
 		assertThat(List.of(lease, unattended)).noneMatch(Lease::isHeld);
 		assertThat(rest).noneMatch(Lease::isHeld);
-		assertThat(awaitZero(lost)).as("told of the loss").isTrue();
+		assertThat(awaitZero(lost)).as("loss noticed").isTrue();
 		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
 			// Late, and without a store.
 			lease.close();
@@ -136,7 +137,7 @@ class ShutDownTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A waiting writer is told of the shut-down, and lets in the readers behind it beside the present ones")
+	@DisplayName("A waiting writer fails by the shut-down, and admits the readers behind it beside the present readers")
 	void waitingWriter() {
 		PoolRequest read = new PoolRequest(Pool.READ_WRITE, KEY).waitTime(SOON);
 		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
@@ -192,7 +193,7 @@ class ShutDownTests extends FaultTestCase {
 		await("the task runs").atMost(SOON).until(() -> executor.getActiveCount() == 1);
 		CompletableFuture<Boolean> closing = closeInBackground(instance);
 		await("the executor is being stopped").atMost(SOON).until(() -> !executor.isRunning());
-		// Whatever else is stopped together with it has been told so by then.
+		// All other components of the same phase have been stopped by then.
 		await("still waiting for the task").during(Duration.ofMillis(500)).atMost(SOON).until(() -> !closing.isDone());
 		go.countDown();
 		assertThat(work).succeedsWithin(SOON).isEqualTo(ReleaseResult.RELEASED);
@@ -201,7 +202,7 @@ class ShutDownTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("A context that is stopped refuses, and one that is started again locks and is woken up")
+	@DisplayName("A stopped context refuses, and a restarted context locks and is woken up")
 	void stopAndStart() {
 		Instance instance = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");
 		Instance other = this.fleet.start("holdfast.wake-up.handoff-timeout=60s");

@@ -51,8 +51,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An application shuts down while code runs under leases, and goes on for longer than the
- * shut-down waits for it.
+ * An application shuts down while code runs under leases, for longer than the shut-down
+ * waits.
  */
 class ShutDownUnderCodeTests extends FaultTestCase {
 
@@ -87,12 +87,13 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 			return false;
 		}
 		catch (LeaseLostException ex) {
-			return !work.lease().isHeld() && work.told.getCount() == 0;
+			return !work.lease().isHeld() && work.lost.getCount() == 0;
 		}
 	}
 
 	@Test
-	@DisplayName("No other instance gets what running code holds, whatever runs it, and the code is told")
+	@DisplayName("No other instance gets the leases of running code, in any kind of execution, and the code is"
+			+ " notified of the loss")
 	void runningCode() {
 		Instance instance = this.fleet.start(Application.class, SHORT_PHASE);
 		Instance other = this.fleet.start();
@@ -116,7 +117,7 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 			assertThat(this.fleet.isLocked("in no code")).isFalse();
 			assertThat(this.fleet.isLocked("by a view")).isFalse();
 			assertNoneIsFree(works, other);
-			works.forEach((kind, work) -> await(kind + " is told of the loss").atMost(SOON)
+			works.forEach((kind, work) -> await(kind + " is notified of the loss").atMost(SOON)
 				.until(() -> isTold(work) && losses.keys.contains(kind.name())));
 			works.values().forEach((work) -> work.end.countDown());
 			assertThat(closing).succeedsWithin(SOON);
@@ -153,7 +154,7 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 	}
 
 	@Test
-	@DisplayName("The lease time of running code is not renewed: when it is over, the next waiter goes on")
+	@DisplayName("The lease time of running code is not renewed: when it is over, the next waiter is granted")
 	void leaseTime() {
 		Instance instance = this.fleet.start(SHORT_PHASE);
 		CompletableFuture<LockLease> waiting = this.fleet.start()
@@ -223,14 +224,14 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 			}
 		})),
 
-		/** What the code runs under is nested in what was acquired for no code. */
+		/** The lease of the code is nested in a lease without code. */
 		WITHIN(false, (code, work) -> inThread(() -> {
 			LockLease outer = code.locks.acquire(work.key());
 			code.locks.withLock(work.key(), work::run);
 			outer.close();
 		})),
 
-		/** What is acquired in the code is of the same hold. */
+		/** A lease that is acquired in the code belongs to the same hold. */
 		NESTED(false, (code, work) -> inThread(() -> code.locks.withLock(work.key(), () -> {
 			LockLease nested = code.locks.acquire(work.key());
 			work.run();
@@ -296,14 +297,14 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 
 	}
 
-	/** The code of one kind: it begins, and runs until it is told to end. */
+	/** Code of a kind: it begins, and runs until its end is requested. */
 	static final class Work {
 
 		private final String key;
 
 		private final CompletableFuture<Lease> begun = new CompletableFuture<>();
 
-		private final CountDownLatch told = new CountDownLatch(1);
+		private final CountDownLatch lost = new CountDownLatch(1);
 
 		private final CountDownLatch end = new CountDownLatch(1);
 
@@ -335,11 +336,11 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 		}
 
 		private void beginUnder(Lease lease) {
-			lease.onLost(this.told::countDown);
+			lease.onLost(this.lost::countDown);
 			this.begun.complete(lease);
 		}
 
-		/** Whatever interrupts it: executors do at their end. */
+		/** Ignores interrupts, since executors interrupt at their end. */
 		void await() {
 			boolean ended = false;
 			while (!ended) {
@@ -347,7 +348,7 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 					ended = this.end.await(1, TimeUnit.MINUTES);
 				}
 				catch (InterruptedException ex) {
-					// It goes on, as code may.
+					// Code may go on after an interrupt.
 				}
 			}
 			this.over = true;

@@ -24,18 +24,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Connections on which nothing comes any more, while Redis is there for those that
- * connect anew.
+ * Connections that have fallen silent, while Redis accepts new connections.
  */
 @Slow
 @WithRedis
 class SilentConnectionTests {
 
-	/** Longer than a silence lasts until it is noticed, and shorter than a lease. */
+	/** Longer than the detection of a silence, and shorter than a lease. */
 	private static final LockRequest WAITING = LockRequest.of("waiting").waitTime(Duration.ofSeconds(25));
 
 	@Test
-	@DisplayName("All connections are lost, which neither side is told: held on, and granted, as soon as that is noticed")
+	@DisplayName("All connections are lost without notice: leases are held, and granted, as soon as the loss is"
+			+ " noticed")
 	void halfOpen(TestRedis redis) throws IOException {
 		try (HalfOpenProxy proxy = new HalfOpenProxy(redis.host(), redis.port());
 				ConfigurableApplicationContext context = TestApplication.start(proxy.host(), proxy.port(),
@@ -54,7 +54,7 @@ class SilentConnectionTests {
 	}
 
 	@Test
-	@DisplayName("A master stands still, and goes on standing when another one has taken over: instances go to that one")
+	@DisplayName("A frozen master is replaced, and stays frozen: instances go to the new master")
 	void standingMaster(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(1);
 		try (Fleet fleet = Fleet.on(redis, servers)) {

@@ -43,8 +43,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Connections are open or accepted, and nothing is ever answered. Nothing outlives its
- * deadline by that, and it is never reported as "another owner holds it".
+ * Connections are open or accepted, and no command is answered. Every call keeps its
+ * deadline, and no failure names another owner.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class SilentRedisTests extends ProxiedTestCase {
@@ -112,7 +112,7 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	@Slow
 	@ParameterizedTest(
-			name = "F9 Redis falls silent: renew and release end with the command timeout, and the release is made up for later ({0})")
+			name = "F9 Redis falls silent: renew and release end with the command timeout, and the release is repeated later ({0})")
 	@EnumSource
 	void releases(Pool pool) {
 		Instance instance = startAndWarmUp(pool);
@@ -131,7 +131,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F9 Redis falls silent: close, withLock and calls of methods return without an answer, and the release is made up for later")
+	@DisplayName("F9 Redis falls silent: close, withLock and calls of methods return without an answer, and the release is repeated later")
 	void closeDoesNotWait() {
 		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=30s");
 		instance.warmUp();
@@ -149,7 +149,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F9 Redis falls silent for 1,200 leases: the first 1,000 are closed at once, and one line is logged")
+	@DisplayName("F9 Redis falls silent with 1,200 leases: the first 1,000 are closed at once, and one line is logged")
 	void closeOfMany(CapturedOutput output) {
 		Instance instance = startAndWarmUp(Pool.LOCK);
 		List<LockLease> leases = IntStream.range(0, 1200)
@@ -177,7 +177,7 @@ class SilentRedisTests extends ProxiedTestCase {
 			.waitTime(Duration.ofSeconds(30))
 			.acquireInBackground(instance);
 		pool.awaitQueued(this.fleet, KEY, 1);
-		// Then it has its own answer, too: without one, the trouble would end its wait.
+		// With an answer before, since without an answer the trouble would end the wait.
 		request(pool).status(instance);
 		this.proxy.blackHole();
 		held.release();
@@ -189,7 +189,7 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F9 Redis was never heard: a context waits for it a second at its start, and hardly at its end")
+	@DisplayName("F9 Redis is silent from the start: a context waits for a second at its start, and hardly at its end")
 	void startsAndCloses(CapturedOutput output) {
 		time(() -> this.fleet.start(this.proxy).close());
 		long heard = time(() -> this.fleet.start(this.proxy).close());
@@ -203,7 +203,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F9 Several Redis are silent: the start waits for all of them once")
+	@DisplayName("F9 Several Redis servers are silent: the start waits once for all of them")
 	void severalSilent() {
 		time(() -> this.fleet.start(this.proxy, SeveralEngines.class).close());
 		long heard = time(() -> this.fleet.start(this.proxy, SeveralEngines.class).close());
@@ -254,7 +254,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@ValueSource(strings = { "holdfast.wake-up.mode=polling", "holdfast.redis.min-replicas=1",
 			"spring.data.redis.client-type=jedis", "spring.data.redis.cluster.nodes=%s",
 			"spring.data.redis.sentinel.nodes=%s;spring.data.redis.sentinel.master=master" })
-	@DisplayName("F9 Redis has been silent since before the first connection: an asynchronous request does not wait for it")
+	@DisplayName("F9 Redis is silent before the first connection: an asynchronous request does not wait")
 	void beforeStart(String properties) {
 		this.proxy.blackHole();
 		Instance instance = this.fleet.start(this.proxy, EarlyApplication.class,
@@ -266,7 +266,8 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("F9 Redis falls silent: a call whose result depends on the releases of its permits and its lock waits for one")
+	@DisplayName("F9 Redis falls silent: a call whose result depends on the releases of its permits and its lock waits"
+			+ " for a single answer")
 	void carefulCall(Sale sale) {
 		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=4s");
 		instance.warmUp();
@@ -353,7 +354,7 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	}
 
-	/** Asks before the lifecycle of its application begins. */
+	/** Requests a lock before the lifecycle of its application begins. */
 	static class EarlyAsker {
 
 		final long waits;
@@ -364,7 +365,7 @@ class SilentRedisTests extends ProxiedTestCase {
 			this.waits = waits() - before;
 		}
 
-		/** How often this thread has waited for another one. */
+		/** Return the number of waits of this thread. */
 		private static long waits() {
 			return ManagementFactory.getThreadMXBean().getThreadInfo(Thread.currentThread().getId()).getWaitedCount();
 		}

@@ -15,12 +15,11 @@ import org.springframework.data.redis.core.RedisCallback;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What this process and Redis take when nothing is in use, round after round. Not
- * thread-safe.
+ * Resources of this process and Redis without any use, after each round. Not thread-safe.
  */
 final class SoakFigures {
 
-	/** Rounds in which classes are loaded, and memory gets as large as it needs to be. */
+	/** Rounds during which classes are loaded, and memory grows. */
 	private static final int WARM_UP = 2;
 
 	private final Fleet fleet;
@@ -32,8 +31,8 @@ final class SoakFigures {
 	}
 
 	/**
-	 * Of this process, without those that look while a test awaits something, and those
-	 * that wait some seconds for a further callback.
+	 * Return this process' threads, without threads that poll in tests, and threads that
+	 * wait some seconds for a further callback.
 	 */
 	static long threads() {
 		return Thread.getAllStackTraces()
@@ -92,7 +91,7 @@ final class SoakFigures {
 		}
 	}
 
-	/** What is looked at, in this order. */
+	/** The figures, in their order. */
 	private enum Figure {
 
 		THREADS("threads", 2, (fleet) -> threads()),
@@ -104,7 +103,7 @@ final class SoakFigures {
 
 		CHANNELS("channels", 0, Fleet::channels),
 
-		/** Not what has expired, and is counted by the server until it deletes it. */
+		/** Without expired keys, which the server counts until their deletion. */
 		KEYS("keys in Redis", 1, (fleet) -> Objects.requireNonNull(fleet.observer().keys("*")).size()),
 
 		MEMORY("memory that Redis uses, KiB", 512, (fleet) -> info(fleet, "memory", "used_memory", "") / 1024),
@@ -131,7 +130,7 @@ final class SoakFigures {
 		}
 
 		private static long heap() {
-			// The second one has what the first one's references were cleared for.
+			// The second run frees objects whose references the first run has cleared.
 			System.gc();
 			System.gc();
 			return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() / 1024;

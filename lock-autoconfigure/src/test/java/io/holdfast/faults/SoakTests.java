@@ -41,9 +41,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Much use, round after round. After each of them all was given back, and what is taken
- * then does not grow. What was seen is written to {@code target/soak.txt}. Alone, as the
- * threads and descriptors of other tests would be counted.
+ * Heavy use in rounds. After each round all leases are released, and the remaining
+ * resources do not grow. The figures are written to {@code target/soak.txt}. Runs alone,
+ * since threads and descriptors of other tests would be counted.
  */
 @WithRedis
 @Isolated
@@ -54,7 +54,7 @@ class SoakTests {
 
 	private static final Path SEEN = Path.of("target/soak.txt");
 
-	/** Another one by {@code -Dholdfast.test.soak-time=15m}, say. */
+	/** The whole time, for example by {@code -Dholdfast.test.soak-time=15m}. */
 	private static final Duration TIME = DurationStyle
 		.detectAndParse(System.getProperty("holdfast.test.soak-time", "1h"));
 
@@ -67,7 +67,7 @@ class SoakTests {
 
 	@Test
 	@Tag("soak")
-	@DisplayName("F21, F47 a million keys in turn, 10,000 waiters, contexts that come and go: flat for hours")
+	@DisplayName("F21 F47 A million keys in turn, 10,000 waiters, contexts that start and stop: flat for hours")
 	void soak(TestRedis redis) throws Exception {
 		Soak soak = new Soak(redis, 1_000_000, 30_000, 10_000, Duration.ofSeconds(15));
 		List<String> seen;
@@ -85,7 +85,7 @@ class SoakTests {
 
 	@Slow
 	@Test
-	@DisplayName("F21, F47 the same in small: contexts, waiters and keys leave nothing behind")
+	@DisplayName("F21 F47 A short run: contexts, waiters and keys leave nothing behind")
 	void inSmall(TestRedis redis) throws Exception {
 		try (Soak soak = new Soak(redis, 1_500, 500, 300, Duration.ofSeconds(2))) {
 			while (soak.figures.isTooFew()) {
@@ -102,7 +102,7 @@ class SoakTests {
 	}
 
 	/**
-	 * Two applications that live as long as it takes, and a third in each round.
+	 * Two applications for the whole run, and a third in each round.
 	 */
 	private static final class Soak implements AutoCloseable {
 
@@ -116,7 +116,7 @@ class SoakTests {
 		private static final String[] PROPERTIES = {
 				// So that fences are gone at the end of each round.
 				"holdfast.lock.fence-retention=1s",
-				// So that thousands who ask again do not keep a busy machine busy.
+				// So that thousands of polling waiters do not overload a busy machine.
 				"holdfast.wake-up.handoff-timeout=30s", "holdfast.redis.command-timeout=60s" };
 
 		private final TestRedis redis;
@@ -129,7 +129,7 @@ class SoakTests {
 
 		private final Instance waiter;
 
-		/** How many there are in all, and how many of them are used in a round. */
+		/** Number of all keys, and number of keys of a round. */
 		private final int keys;
 
 		private final int keysPerRound;
@@ -173,7 +173,7 @@ class SoakTests {
 			this.figures = new SoakFigures(this.fleet);
 		}
 
-		/** As many as may wait, half of them for one key. */
+		/** Allow the most waiters, half of them for one key. */
 		private String[] limited() {
 			List<String> properties = new ArrayList<>(List.of(PROPERTIES));
 			properties.add("holdfast.limits.waiters=" + this.waiters);
@@ -187,7 +187,7 @@ class SoakTests {
 					(i) -> ask(this.holder, crowded(i), "crowd" + i, Duration.ZERO));
 			List<CompletableFuture<? extends Lease>> waiting = crowd();
 			this.mostThreads = Math.max(this.mostThreads, SoakFigures.threads() - threads);
-			// A third application that comes, works and goes at the same time.
+			// A third application that starts, works and stops at the same time.
 			Instance other = new Instance(TestApplication.start(this.server.host(), this.server.port(),
 					this.redis.keyPrefix(), List.of(PROPERTIES)));
 			use(this.holder, this.keysPerRound / 2);
@@ -197,24 +197,24 @@ class SoakTests {
 			end(waiting, held);
 			await("all given back").atMost(LONG)
 				.until(() -> Idleness.of(this.holder.locks()) && Idleness.of(this.waiter.locks()));
-			// Those that have expired are deleted by looking at them.
-			await("only what says that two instances are there").atMost(LONG)
+			// Expired keys are deleted when they are read.
+			await("only the key of two instances").atMost(LONG)
 				.until(() -> this.fleet.observer().keys("*").size() <= 1);
 			this.rounds++;
 			this.figures.measure();
 		}
 
-		/** Any kind that only one may have at a time, another one in each round. */
+		/** Return a kind for a single owner at a time, in turn with each round. */
 		private int crowded(int key) {
 			return (this.rounds + key) % 3;
 		}
 
-		/** All who may, of whom a third gives up by time. */
+		/** Start all waiters; a third of them times out. */
 		private List<CompletableFuture<? extends Lease>> crowd() {
 			List<CompletableFuture<? extends Lease>> waiting = new ArrayList<>();
 			for (int i = 0; i < this.waiters; i++) {
 				int key = (i % 2 == 0) ? 0 : i / 2 + 1;
-				// Those whose time is short come last, so that all are there at once.
+				// Short waits come last, so that all waits overlap.
 				waiting.add(ask(this.waiter, crowded(key), "crowd" + key,
 						(i < this.waiters / 3 * 2) ? HOURS : this.waitTime));
 			}
@@ -274,20 +274,20 @@ class SoakTests {
 			assertThat(trouble).isNotCompletedExceptionally();
 		}
 
-		/** Another program deletes the keys of what is held. */
+		/** Delete the keys of held leases, like another program. */
 		private void lose(Instance instance) throws InterruptedException {
 			List<Lease> held = all(KINDS * LOST, (i) -> ask(instance, i, "lost" + i, Duration.ZERO, SHORT_LEASE));
 			CountDownLatch losses = new CountDownLatch(held.size());
 			held.forEach((lease) -> lease.onLost(losses::countDown));
 			this.fleet.observer().delete(Objects.requireNonNull(this.fleet.observer().keys("*lost*")));
-			assertThat(losses.await(LONG.toSeconds(), TimeUnit.SECONDS)).as("all told").isTrue();
+			assertThat(losses.await(LONG.toSeconds(), TimeUnit.SECONDS)).as("all losses noticed").isTrue();
 			assertThat(join(held.stream().map(Lease::releaseAsync).toList())).containsOnly(ReleaseResult.LOST);
 			this.lost += held.size();
 		}
 
 		/** A context is closed that still holds something, and waits for something. */
 		private void leave(Instance instance) {
-			// Where the machine is too busy to release them in time, they end by
+			// On a machine that is too busy to release the leases in time, they end by
 			// themselves.
 			all(KINDS * LOST, (i) -> ask(instance, i, "left" + i, Duration.ZERO, SHORT_LEASE));
 			List<CompletableFuture<? extends Lease>> waiting = IntStream.range(0, KINDS * LOST)

@@ -22,8 +22,7 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A master stands still and is replaced. Then it goes on, and answers those who are still
- * connected to it.
+ * A frozen master is replaced. Then it goes on, and answers its remaining clients.
  */
 @WithRedis
 @Slow
@@ -43,7 +42,8 @@ class SplitBrainTests {
 	}
 
 	@Test
-	@DisplayName("With the recommended settings no request gets from the old master what an owner has from the new one")
+	@DisplayName("With the recommended settings no request gets from the old master a lock that has an owner at the"
+			+ " new master")
 	void recommended(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(2, MIN_REPLICAS_TO_WRITE);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
@@ -77,7 +77,7 @@ class SplitBrainTests {
 	}
 
 	@Test
-	@DisplayName("With confirmation by both replicas neither master grants anything, until the old one is a replica")
+	@DisplayName("With confirmation by both replicas neither master grants a lease, until the old master is a replica")
 	void allReplicas(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(2, MIN_REPLICAS_TO_WRITE);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
@@ -104,7 +104,7 @@ class SplitBrainTests {
 	}
 
 	private static String[] settings(TestRedis redis, SentinelRedis servers, Fleet fleet, int minReplicas) {
-		// So that it does not begin with a grace.
+		// Avoids a grace at the start.
 		fleet.observer()
 			.opsForValue()
 			.set(TestApplication.fleetKey(redis.keyPrefix()) + ":server", servers.replicationId() + " 1");
@@ -113,7 +113,7 @@ class SplitBrainTests {
 				"holdfast.redis.min-replicas=" + minReplicas };
 	}
 
-	/** Have the master stand still until another one is there, and has a replica. */
+	/** Freeze the master until another master has taken over, and has a replica. */
 	private static RedisServer replaceFrozen(SentinelRedis servers) {
 		servers.awaitReplicated();
 		RedisServer old = servers.master();
@@ -126,7 +126,9 @@ class SplitBrainTests {
 		return old;
 	}
 
-	/** Ask until the server has refused often enough for this reason; never granted. */
+	/**
+	 * Request until the server has refused often enough for this reason; never granted.
+	 */
 	private static void assertRefused(Instance instance, String reason) {
 		List<String> refusals = new ArrayList<>();
 		while (refusals.stream().filter((refusal) -> refusal.contains(reason)).count() < 10) {
@@ -141,8 +143,8 @@ class SplitBrainTests {
 	}
 
 	/**
-	 * Ask ten times: the old master refuses ({@code NOREPLICAS}) until its connections
-	 * are opened again, to the new master.
+	 * Request ten times: the old master refuses ({@code NOREPLICAS}) until its
+	 * connections are opened again, to the new master.
 	 */
 	private static void assertNotGranted(Instance instance) {
 		for (int i = 0; i < 10; i++) {
@@ -163,8 +165,8 @@ class SplitBrainTests {
 	}
 
 	@Test
-	@DisplayName("Without them both have it, until the old master is made a replica: told within a renewal period, and"
-			+ " fences grow")
+	@DisplayName("Without the settings both masters grant a lock until the old master is a replica: the loss is"
+			+ " noticed within a renewal period, and fences grow")
 	void withoutSettings(TestRedis redis) throws InterruptedException {
 		Duration lease = Duration.ofSeconds(9);
 		SentinelRedis servers = redis.startSentinel(1);
@@ -181,7 +183,7 @@ class SplitBrainTests {
 			old.thaw();
 			Instance other = fleet.start();
 			Claims others = new Claims(fleet, KEY, lease, other);
-			// It has renewed them where no other instance looks.
+			// They were renewed at the old master, where no other instance looks.
 			claims.assertHeld();
 			long fence = fenceOf(instance, "another");
 			assertThat(fenceOf(instance, "another")).isGreaterThan(fence);

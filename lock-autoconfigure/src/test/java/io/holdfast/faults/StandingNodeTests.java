@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A master of a cluster stands still for less than it takes to be replaced.
+ * A master of a cluster is frozen for less than the time to its replacement.
  */
 @WithRedis
 @Slow
@@ -51,7 +51,7 @@ class StandingNodeTests {
 	}
 
 	@Test
-	@DisplayName("What many hold and wait for at a master that stands still costs no lease at the others")
+	@DisplayName("Many holds and waits at a frozen master cost no lease at the remaining masters")
 	void othersGoOn() {
 		RedisServer standing = this.cluster.nodes().get(0);
 		RedisServer other = this.cluster.nodes().get(1);

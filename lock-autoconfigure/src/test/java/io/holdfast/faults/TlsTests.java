@@ -25,8 +25,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Connections are encrypted, as Spring Boot's properties say: those that Holdfast opens
- * for itself, too.
+ * Connections with TLS, as set by Spring Boot's properties: Holdfast's own connections,
+ * too.
  */
 @WithRedis
 class TlsTests {
@@ -35,7 +35,7 @@ class TlsTests {
 
 	private static final String BUNDLE = "spring.ssl.bundle.pem.redis.";
 
-	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
+	/** Polls after 24 s at the earliest: an earlier grant came by a wake-up. */
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
 	@TempDir
@@ -95,16 +95,16 @@ class TlsTests {
 	}
 
 	@Slow
-	@ParameterizedTest(name = "{0}: the application starts, and is told what is wrong when it first asks ({1})")
+	@ParameterizedTest(name = "{0}: The application starts, and its first request fails with the reason ({1})")
 	@CsvSource({ "a server that is not trusted, lettuce, valid certification path",
 			"a server that is not trusted, jedis, valid certification path",
 			"a client that is not trusted, lettuce, Redis", "a client that is not trusted, jedis, Redis" })
-	void notTrusted(String trouble, String driver, String told) {
+	void notTrusted(String trouble, String driver, String reason) {
 		boolean byClient = trouble.contains("server");
 		Instance instance = byClient ? start(driver, untrusted, client) : start(driver, server, untrusted);
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
 			.withMessageContaining("cannot be reached")
-			.withMessageContaining(told);
+			.withMessageContaining(reason);
 		assertThat(this.fleet.isLocked(REQUEST.key())).isFalse();
 		assertThat(this.fleet.channels()).isZero();
 	}

@@ -38,7 +38,7 @@ class TransactionEndTests extends ProxiedTestCase {
 
 	@ParameterizedTest(name = "{0} calls of annotated methods")
 	@ValueSource(ints = { 20, 19, 1, 0 })
-	@DisplayName("A commit waits for no release, and all of them are under way together")
+	@DisplayName("A commit waits for no release, and all releases are under way together")
 	void releases(int annotated) {
 		Instance instance = start("holdfast.redis.command-timeout=30s");
 		Shop shop = instance.context().getBean(Shop.class);
@@ -56,7 +56,7 @@ class TransactionEndTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("So are those of leases that were lost, before the commit is refused")
+	@DisplayName("Releases of lost leases are under way together, too, before the commit is refused")
 	void lost() {
 		Instance instance = start("holdfast.redis.command-timeout=500ms", "holdfast.lock.lease-time=1s");
 		Shop shop = instance.context().getBean(Shop.class);

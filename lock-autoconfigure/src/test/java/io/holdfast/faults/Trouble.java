@@ -65,7 +65,7 @@ enum Trouble {
 			catch (IOException ex) {
 				throw new AssertionError(ex);
 			}
-			// Without it, a failed save is no reason to refuse writes.
+			// Without this setting, a failed save is no reason to refuse writes.
 			connection.serverCommands().setConfig("save", "3600 1");
 			save(connection, "err");
 		}

@@ -34,10 +34,10 @@ class WakeUpTests extends RedisTestCase {
 
 	private static final Duration NEARLY_ALL = Duration.ofMinutes(4);
 
-	/** Asks again after 24 s at the earliest: what comes sooner, came by a wake-up. */
+	/** Polls after 24 s at the earliest: an earlier grant came by a wake-up. */
 	private static final String ASK_SELDOM = "holdfast.wake-up.handoff-timeout=60s";
 
-	/** Asks again after 500 ms at the latest. */
+	/** Polls after 500 ms at the latest. */
 	private static final String ASK_OFTEN = "holdfast.wake-up.handoff-timeout=1s";
 
 	private static final String POLLING = "holdfast.wake-up.mode=polling";
@@ -70,14 +70,14 @@ class WakeUpTests extends RedisTestCase {
 		pool.awaitQueued(this.fleet, KEY, 1);
 		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertThat(pool.leaseLeft(this.fleet, KEY)).as("how long it has it").isGreaterThan(least);
+			assertThat(pool.leaseLeft(this.fleet, KEY)).as("remaining lease").isGreaterThan(least);
 			assertThat(request(pool).tryAcquire(from)).isEmpty();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		});
 	}
 
 	@ParameterizedTest(
-			name = "F19 subscriptions killed, then a release: the waiter has its turn, and wake-ups work again ({0})")
+			name = "F19 Subscriptions are killed, then a release: the waiter is granted, and wake-ups work again ({0})")
 	@EnumSource
 	void subscriptionsKilled(Pool pool) {
 		Instance instance = this.fleet.start(ASK_SELDOM);
@@ -96,7 +96,7 @@ class WakeUpTests extends RedisTestCase {
 	}
 
 	@Slow
-	@ParameterizedTest(name = "F19 subscriptions killed again and again: every waiter has its turn ({0})")
+	@ParameterizedTest(name = "F19 Subscriptions are killed repeatedly: every waiter has its turn ({0})")
 	@EnumSource
 	void subscriptionsKilledRepeatedly(Pool pool) {
 		Instance instance = this.fleet.start(ASK_OFTEN);
@@ -115,7 +115,7 @@ class WakeUpTests extends RedisTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F19 subscriptions killed, then the limit is raised: all waiters that fit have their permits")
+	@DisplayName("F19 Subscriptions are killed, then the limit is raised: all waiters that fit have their permits")
 	void limitRaised() {
 		SemaphoreRequest permit = SemaphoreRequest.of(KEY, 2).waitForever().leaseTime(LEASE);
 		Instance instance = this.fleet.start(ASK_SELDOM);
@@ -138,7 +138,7 @@ class WakeUpTests extends RedisTestCase {
 
 	@Slow
 	@Test
-	@DisplayName("F19 the message of a hand-off lost: the waiter asks by itself, and has the whole lease")
+	@DisplayName("F19 The message of a hand-off is lost: the waiter polls, and has the whole lease")
 	void messageLost() {
 		LockRequest request = LockRequest.of(KEY).waitForever().leaseTime(LEASE);
 		LockLease held = this.fleet.start(ASK_OFTEN).acquire(request);
@@ -158,7 +158,7 @@ class WakeUpTests extends RedisTestCase {
 	}
 
 	@ParameterizedTest(
-			name = "Polling: turns are passed on without any subscription, and to and from who has one ({0})")
+			name = "Polling: hand-offs work without any subscription, and between instances with and without ({0})")
 	@EnumSource
 	void polling(Pool pool) {
 		Instance instance = this.fleet.start(POLLING, ASK_SELDOM);
@@ -174,7 +174,7 @@ class WakeUpTests extends RedisTestCase {
 	}
 
 	@Slow
-	@ParameterizedTest(name = "F35 only the releasing user may not publish: the waiter has its turn when it asks ({0})")
+	@ParameterizedTest(name = "F35 Only the releasing user may not publish: the waiter is granted when it polls ({0})")
 	@EnumSource
 	void releaserMayNotPublish(Pool pool) {
 		this.fleet.setUser("on", ">secret", "~*", "resetchannels", "+@all");

@@ -1,6 +1,6 @@
 /**
- * What must hold whatever happens to Redis, to the way to it, to threads and to the
- * application: tests of the exclusive lock through its auto-configuration.
+ * Tests of promises under faults of Redis, of the connection, of threads and of the
+ * application, through the auto-configuration.
  */
 @NullMarked
 package io.holdfast.faults;
