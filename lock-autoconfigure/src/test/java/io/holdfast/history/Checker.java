@@ -5,25 +5,24 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Judges a history by what must hold whatever happens, by sweeps over the intervals in
- * which something was asked for and held. What a history does not tell is not judged:
- * processes that are killed write nothing down any more. The properties, as they are
- * numbered in messages:
+ * Judge of histories: checks the properties below by sweeps over the intervals of
+ * requests and holds. Facts without an event are not judged: killed processes write no
+ * further events. Messages number the properties:
  * <ol>
- * <li>At no moment more is held than may be, a lease counting from the return of acquire
- * to the earlier of its own validity's end and the start of its release; and after the
- * loss of one that is not released, nothing is granted before its loss margin is over.
+ * <li>The capacity is never exceeded: a lease counts from the return of acquire to the
+ * earlier of its validity's end and the start of its release; and after a loss without a
+ * release, nothing is granted before its loss margin is over.
  * <li>Fencing tokens grow.
- * <li>What is over changes nothing: no repeated command does, and no lease ends early
+ * <li>Ended requests change nothing: no repeated command does, and no lease ends early
  * without a cause.
  * <li>Nothing is stored without an end, and no more than is held and waited for.
  * <li>Waits end by their deadlines, and by interrupts.
- * <li>No request waits for what is free.
- * <li>Nothing is renewed that is not held, and nothing is left.
- * <li>The reason that is told is the reason.
- * <li>A watcher is told of who is there, not for long of who is not, and of what is held.
- * <li>Fair requests of one instance for the same are granted it in the order in which
- * they came.
+ * <li>No request waits for a free resource.
+ * <li>Only held leases are renewed, and nothing is left.
+ * <li>Each reported reason is true.
+ * <li>A watcher sees the present instances, the absent ones only for a short time, and
+ * the holds.
+ * <li>Equal fair requests of an instance are granted in their order.
  * </ol>
  */
 public final class Checker {
@@ -33,19 +32,19 @@ public final class Checker {
 
 	/**
 	 * Judge a history.
-	 * @param history its events, in any order
-	 * @param slackNanos how late a wait may end
-	 * @param pollNanos how long a waiter may take to see what it was not told
-	 * @return what must not have happened; nothing if all is well
+	 * @param history the events, in any order
+	 * @param slackNanos the longest delay of the end of a wait
+	 * @param pollNanos the longest delay of a waiter without a message
+	 * @return the violations; empty without any
 	 */
 	public static List<String> check(List<Event> history, long slackNanos, long pollNanos) {
-		History told = new History(slackNanos, pollNanos);
+		History judged = new History(slackNanos, pollNanos);
 		List<Event> inOrder = new ArrayList<>(history);
 		inOrder.sort(Comparator.comparingLong(Event::at));
-		inOrder.forEach(told::read);
-		told.complete();
-		judge(told);
-		return told.violations();
+		inOrder.forEach(judged::read);
+		judged.complete();
+		judge(judged);
+		return judged.violations();
 	}
 
 	private static void judge(History history) {
@@ -57,7 +56,7 @@ public final class Checker {
 		history.groups().forEach((group, all) -> {
 			List<Request> holds = all.stream()
 				.filter(Request::isHold)
-				// What is passed on at once is granted twice in no time.
+				// A hand-over at once is two grants at the same moment.
 				.sorted(Comparator.comparingLong(Request::begin).thenComparingLong(Request::fence))
 				.toList();
 			exclusion.judgeOverlaps(group, holds);

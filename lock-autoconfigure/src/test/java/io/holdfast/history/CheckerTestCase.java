@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A test of what {@link Checker} accepts and refuses, told in the lines of a history.
+ * Tests of {@link Checker} with histories as lines.
  */
 abstract class CheckerTestCase {
 

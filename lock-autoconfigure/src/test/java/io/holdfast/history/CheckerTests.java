@@ -9,12 +9,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * The judge of histories accepts what is in order, and refuses what the properties 2 to 7
- * and 10 rule out.
+ * Judge of histories: valid histories are accepted, violations of the properties 2 to 7
+ * and 10 are refused.
  */
 class CheckerTests extends CheckerTestCase {
 
-	/** Two after one another, by different instances. */
+	/** Two successive leases of different instances. */
 	private static final String[] IN_TURN = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=500 lease=300",
 			"5 ASKED by=b id=2 mode=EXCLUSIVE key=k until=505 lease=300", "10 GRANTED id=1 fence=64 until=310",
 			"100 RENEWAL by=a id=1", "150 HELD id=1 until=400", "200 RELEASING id=1", "205 RELEASED id=1 why=RELEASED",
@@ -45,7 +45,7 @@ class CheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("What is in order is accepted")
+	@DisplayName("A valid history is accepted")
 	void inTurn() {
 		accepts(IN_TURN);
 	}
@@ -53,7 +53,7 @@ class CheckerTests extends CheckerTestCase {
 	// 2
 
 	@Test
-	@DisplayName("2: a fence that does not grow is refused")
+	@DisplayName("2: A fence that does not grow is refused")
 	void fences() {
 		String[] one = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=64", "30 RELEASING id=1",
 				"11 ASKED by=b id=2 mode=EXCLUSIVE key=k", "60 RELEASING id=2" };
@@ -62,13 +62,13 @@ class CheckerTests extends CheckerTestCase {
 		refuses(2, and(one, "50 GRANTED id=2 fence=63", "40 DATA_LOST"));
 		accepts(and(one, "50 GRANTED id=2 fence=65"));
 		accepts(and(one, "50 GRANTED id=2"));
-		// Its user stood still, and learned of it when it was over.
+		// The user stood still, and saw the grant after its end.
 		String[] late = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=64", "30 RELEASING id=1",
 				"5 ASKED by=b id=2 mode=EXCLUSIVE key=k", "60 RELEASING id=2" };
 		accepts(and(late, "50 GRANTED id=2 fence=63 until=50"));
 		refuses(2, and(late, "50 GRANTED id=2 fence=63 until=51"));
 		refuses(2, and(one, "50 GRANTED id=2 fence=63 until=50"));
-		// Of readers that ask at the same time, any may learn of its fence first.
+		// Any of the simultaneous readers may see its fence first.
 		String[] readers = { "0 ASKED by=a id=1 mode=READ key=k", "3 ASKED by=b id=2 mode=READ key=k",
 				"10 GRANTED id=1 fence=5", "20 GRANTED id=2 fence=4", "30 RELEASING id=1", "31 RELEASING id=2" };
 		accepts(readers);
@@ -78,7 +78,7 @@ class CheckerTests extends CheckerTestCase {
 	// 3
 
 	@Test
-	@DisplayName("3: a lease that ends before its time without a cause is refused: something that was over ended it")
+	@DisplayName("3: A lease that ends before its time without a cause is refused: a stale command ended it")
 	void lostWithoutCause() {
 		String[] lost = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
 		refuses(3, and(lost, "100 LOST id=1 until=300"));
@@ -98,7 +98,7 @@ class CheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("3: what is over is held no more, ends once, and does not live on where it was taken away")
+	@DisplayName("3: An ended lease is held no more, ends once, and does not live on after its removal")
 	void overIsOver() {
 		refuses(3, and(IN_TURN, "221 HELD id=2 until=600"));
 		refuses(3, and(IN_TURN, "231 RELEASED id=2 why=RELEASED"));
@@ -112,7 +112,7 @@ class CheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("3: what was taken away is not held on, and what was not may be")
+	@DisplayName("3: A removed lease is not held on, and a lease whose removal is uncertain may be")
 	void takenAway() {
 		String[] on = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=100", "10 GRANTED id=1 fence=1 until=100",
 				"90 HELD id=1 until=190", "180 HELD id=1 until=400", "390 RELEASING id=1" };
@@ -120,7 +120,7 @@ class CheckerTests extends CheckerTestCase {
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k"));
 		refuses(3, and(on, "50 FORCED id=1 mode=EXCLUSIVE key=k"));
 		accepts(and(on, "50 FORCED id=unknown mode=EXCLUSIVE key=k"));
-		// It is taken back where that is not known.
+		// The holder takes it back if it does not know of the removal.
 		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "60 FAILED_OVER until=300"));
 		accepts(and(on, "50 FORCED mode=EXCLUSIVE key=k", "45 RENEWAL by=a id=1 lease=345"));
 		refuses(3, and(on, "50 FORCED mode=EXCLUSIVE key=k", "45 RENEWAL by=a id=1 lease=344"));
@@ -132,7 +132,7 @@ class CheckerTests extends CheckerTestCase {
 	// 4
 
 	@Test
-	@DisplayName("4: what is stored without an end, or for no request when all is quiet, is refused")
+	@DisplayName("4: Entries without an end, or without a request in quiet, are refused")
 	void stored() {
 		refuses(4, and(IN_TURN, "100 STORED mode=EXCLUSIVE key=k why=OWNER until=-1"));
 		accepts(and(IN_TURN, "100 STORED mode=PERMITS key=k why=LIMIT until=-1"));
@@ -147,7 +147,7 @@ class CheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("4: what the store keeps for who knows nothing of it is refused, unless something went wrong")
+	@DisplayName("4: Entries for an instance that has forgotten them are refused, unless something went wrong")
 	void forgotten() {
 		String forgotten = "700 FORGOTTEN by=a mode=EXCLUSIVE key=k until=500";
 		refuses(4, forgotten);
@@ -157,7 +157,7 @@ class CheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("What was seen that must not be is refused")
+	@DisplayName("An unexpected observation is refused")
 	void unexpected() {
 		refuses(3, "10 UNEXPECTED by=a permits=3 why=unlocked");
 	}
@@ -165,33 +165,33 @@ class CheckerTests extends CheckerTestCase {
 	// 5
 
 	@Test
-	@DisplayName("5: a wait that ends late is refused, unless its process stood still in that time")
+	@DisplayName("5: A wait that ends late is refused, unless its process stood still in that time")
 	void lateAnswer() {
-		String asked = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=500";
+		String request = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=500";
 		String trouble = "0 TROUBLE by=a until=2000";
-		accepts(asked, "750 REFUSED id=1 why=STORE", trouble);
-		refuses(5, asked, "751 REFUSED id=1 why=STORE", trouble);
-		accepts(asked, "900 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=a until=450");
-		refuses(5, asked, "901 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=a until=450");
-		refuses(5, asked, "900 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=b until=450");
-		refuses(5, asked, "760 FAULTS_OVER");
-		accepts(asked, "740 FAULTS_OVER");
-		accepts(asked, "100 CRASHED by=a", "800 QUIET");
+		accepts(request, "750 REFUSED id=1 why=STORE", trouble);
+		refuses(5, request, "751 REFUSED id=1 why=STORE", trouble);
+		accepts(request, "900 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=a until=450");
+		refuses(5, request, "901 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=a until=450");
+		refuses(5, request, "900 REFUSED id=1 why=STORE", trouble, "300 PAUSED by=b until=450");
+		refuses(5, request, "760 FAULTS_OVER");
+		accepts(request, "740 FAULTS_OVER");
+		accepts(request, "100 CRASHED by=a", "800 QUIET");
 		refuses(5, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "800 QUIET");
 	}
 
 	@Test
-	@DisplayName("5: an interrupt that ends no wait is refused")
+	@DisplayName("5: An interrupt that ends no wait is refused")
 	void interrupt() {
-		String asked = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k";
-		accepts(asked, "100 INTERRUPTED id=1", "350 REFUSED id=1 why=INTERRUPTED");
-		refuses(5, asked, "100 INTERRUPTED id=1", "351 REFUSED id=1 why=INTERRUPTED");
+		String request = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k";
+		accepts(request, "100 INTERRUPTED id=1", "350 REFUSED id=1 why=INTERRUPTED");
+		refuses(5, request, "100 INTERRUPTED id=1", "351 REFUSED id=1 why=INTERRUPTED");
 	}
 
 	// 6
 
 	@Test
-	@DisplayName("6: a wait for what is free is refused, when the faults are over")
+	@DisplayName("6: A wait for a free resource is refused, once the faults are over")
 	void progress() {
 		String[] waits = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=310",
 				"100 RELEASING id=1", "50 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300" };
@@ -202,16 +202,16 @@ class CheckerTests extends CheckerTestCase {
 		accepts(and(waits, "751 GRANTED id=2 fence=65", "760 RELEASING id=2"));
 		accepts(and(waits, "20 FAULTS_OVER", "20 OUTAGE by=b until=105", "755 GRANTED id=2 fence=65",
 				"760 RELEASING id=2"));
-		// Others had it in between.
+		// Another lease in between.
 		accepts(and(waits, "20 FAULTS_OVER", "751 GRANTED id=2 fence=66", "760 RELEASING id=2",
 				"200 ASKED by=a id=3 mode=EXCLUSIVE key=k", "300 GRANTED id=3 fence=65", "310 RELEASING id=3"));
-		// One that waits for other keys, too, may have it.
+		// A request for several keys may have the key.
 		accepts(and(waits, "20 FAULTS_OVER", "751 GRANTED id=2 fence=66", "760 RELEASING id=2",
 				"200 ASKED by=a id=3 mode=EXCLUSIVE key=k why=PART", "310 REFUSED id=3 why=TIMED_OUT"));
 	}
 
 	@Test
-	@DisplayName("6: permits are not free for who wants more than are left")
+	@DisplayName("6: Permits are not free for a request that exceeds the rest")
 	void progressOfPermits() {
 		String[] waits = { "0 FAULTS_OVER", "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=3000",
 				"10 GRANTED id=1 until=3010", "50 ASKED by=b id=2 mode=PERMITS key=k permits=2 limit=3 lease=300",
@@ -224,7 +224,7 @@ class CheckerTests extends CheckerTestCase {
 	// 7
 
 	@Test
-	@DisplayName("7: a renewal of what is over, and what is left by the end, is refused")
+	@DisplayName("7: A renewal of an ended lease, and leftovers at the end, are refused")
 	void renewals() {
 		refuses(7, and(IN_TURN, "201 RENEWAL by=a id=1"));
 		accepts(and(IN_TURN, "200 RENEWAL by=a id=1"));
@@ -238,7 +238,7 @@ class CheckerTests extends CheckerTestCase {
 	// 3
 
 	@Test
-	@DisplayName("3: a lease that is held, or passed on, after its instance knows of its forced release is refused")
+	@DisplayName("3: A lease that is held, or passed on, after its instance knows of its forced release is refused")
 	void forced() {
 		String[] one = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64",
 				"15 FORCED mode=EXCLUSIVE key=k id=1", "20 ENDED by=a id=1" };
@@ -253,7 +253,7 @@ class CheckerTests extends CheckerTestCase {
 	// 10
 
 	@Test
-	@DisplayName("10: a fair request that is granted before its like which came first is refused")
+	@DisplayName("10: A fair request that is granted before an earlier equal request is refused")
 	void order() {
 		String[] two = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=1 limit=3 lease=300",
 				"1 ASKED by=a id=2 mode=PERMITS key=k permits=1 limit=3 lease=300", "40 GRANTED id=1",

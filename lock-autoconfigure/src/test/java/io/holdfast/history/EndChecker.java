@@ -6,7 +6,7 @@ import io.holdfast.history.Event.Type;
 import io.holdfast.history.History.Cut;
 
 /**
- * Judges how leases end: not without a cause, not twice, and as their users are told.
+ * Judges the ends of leases: with a cause, once, and as reported to their users.
  */
 final class EndChecker {
 
@@ -26,9 +26,8 @@ final class EndChecker {
 			if (early && !hasCause(request, lost.at())) {
 				this.history.violated(3, "lost without a cause: " + lost + " of " + request);
 			}
-			// There was time enough to try once more, unless it was granted late, or
-			// inside of one
-			// that was not renewed.
+			// There was time for a second attempt, unless it was granted late, or inside
+			// of a lease without renewal.
 			long from = lost.until() - request.asked.lease() / 2;
 			if (!early && request.begin() < from && lost.why().equals("RENEWED") && !hasCause(request, lost.at())
 					&& !this.history.troubles().isTroubled(request.asked.by(), from, lost.until())) {
@@ -55,13 +54,13 @@ final class EndChecker {
 			if (answer.why().equals("RELEASED") && releasing != null
 					&& (releasing.until() != 0 || lost != null && lost.at() < releasing.at())) {
 				this.history.violated(8,
-						"over before its release, and told to be released: " + answer + " of " + request);
+						"over before its release, and reported as released: " + answer + " of " + request);
 			}
 			boolean lostBefore = lost != null && releasing != null && lost.at() <= releasing.at();
 			if (answer.why().equals("LOST") && releasing != null && releasing.until() == 0 && !lostBefore
 					&& !isRetaining(request) && !request.isPart() && !hasCause(request, answer.at())
 					&& !isOverWhilePaused(request, releasing.at(), answer.at())) {
-				this.history.violated(8, "held until its release, and told to be lost: " + answer + " of " + request);
+				this.history.violated(8, "held until its release, and reported as lost: " + answer + " of " + request);
 			}
 		}
 	}
@@ -77,13 +76,14 @@ final class EndChecker {
 	}
 
 	/**
-	 * From when its instance is told that it was released by force, a lease is lost, and
-	 * not passed on any more.
+	 * Check that a lease is lost, and no longer handed over, once its instance knows of
+	 * the forced release.
 	 */
 	private void judgeForced(Request request) {
 		for (Event ended : this.history.all(Type.ENDED)) {
-			Request told = this.history.requests().get(ended.id());
-			boolean mine = told != null && request.isHold() && (told.root == request || request.before == told.root);
+			Request forced = this.history.requests().get(ended.id());
+			boolean mine = forced != null && request.isHold()
+					&& (forced.root == request || request.before == forced.root);
 			if (mine && request.holdEnd > Math.max(ended.at(), request.begin())) {
 				this.history.violated(3,
 						"held although its instance knows that it was released by force: " + ended + " of " + request);
@@ -92,8 +92,8 @@ final class EndChecker {
 	}
 
 	/**
-	 * Whatever it is nested in, a lease lasts for its time, unless what it is nested in
-	 * ends before the store can have lengthened it.
+	 * Check that a lease lasts for its time, also inside of another, unless the outer
+	 * lease ends before the store can have extended it.
 	 */
 	private void judgeTime(Request request) {
 		Event lost = request.lost;
@@ -107,30 +107,29 @@ final class EndChecker {
 	}
 
 	/**
-	 * The store's answer to the release of a hold is what the last to release it is told.
+	 * Check that the last release of a hold reports the store's answer.
 	 */
 	private void judgeGone(Request request) {
 		long goneAt = request.root.goneAt;
 		Event releasing = request.releasing;
-		// It may have been renewed for longer.
+		// Possibly renewed for longer.
 		if (releasing == null || goneAt >= request.validUntil || !isLast(request)) {
 			return;
 		}
-		// What was passed on here, or kept, was told to be released before; of a part
-		// that is
-		// told when the others are released.
+		// A lease that was handed over here, or retained, was reported as released
+		// before; a part is reported when all parts are released.
 		if (!request.isPart() && request.answers.stream()
 			.anyMatch((answer) -> answer.at() >= goneAt && answer.why().equals("RELEASED"))) {
-			this.history.violated(8, "gone before its release, and told to be released: " + request);
+			this.history.violated(8, "gone before its release, and reported as released: " + request);
 		}
-		// One that is a part is told what another one found.
+		// A part reports the result of another part.
 		if (request.lost == null && !request.isPart()
 				&& request.answers.stream().anyMatch((answer) -> answer.why().equals("LOST"))) {
-			this.history.violated(8, "gone before its release, and not told but by that: " + request);
+			this.history.violated(8, "gone before its release, and reported only by the release: " + request);
 		}
 	}
 
-	/** Whether its release, and that of no other one, ended the hold. */
+	/** Return whether this release, and no other, ended the hold. */
 	private boolean isLast(Request request) {
 		return this.history.groups()
 			.get(request.group())
@@ -138,21 +137,27 @@ final class EndChecker {
 			.noneMatch((other) -> other != request && other.root == request.root && other.endedAt >= request.endedAt);
 	}
 
-	/** Its instance stood still after it had begun to release it, for too long. */
+	/**
+	 * Return whether its instance stood still for too long after the start of the
+	 * release.
+	 */
 	private boolean isOverWhilePaused(Request request, long from, long until) {
 		return request.validUntil <= until
 				&& this.history.troubles().happened(Type.PAUSED, request.asked.by(), from, until);
 	}
 
-	/** The last lease on a hold ends it, whatever was asked for with the first. */
+	/**
+	 * Return whether the key is kept after the release. The last lease ends the hold, so
+	 * the first lease's own least time counts, too.
+	 */
 	private static boolean isRetaining(Request request) {
 		return Stream.of(request, request.root)
 			.anyMatch((one) -> one.releasing != null && one.releasing.why().equals("RETAINED"));
 	}
 
 	private boolean hasCause(Request request, long at) {
-		// What was released before stands there again, and in the way, but not in that of
-		// what was confirmed.
+		// An entry that was released is back after the fail-over, and in the way of new
+		// leases, unless these were confirmed.
 		if (this.history.all(Type.CONFIRMING).isEmpty() && this.history.all(Type.FAILED_OVER)
 			.stream()
 			.anyMatch((over) -> over.at() >= request.root.firstAskedAt() && over.at() <= at)) {
@@ -164,7 +169,7 @@ final class EndChecker {
 				|| this.history.troubles().happened(Type.SHUT_DOWN, request.asked.by(), Long.MIN_VALUE, at);
 	}
 
-	/** By hand, until the end that it had. */
+	/** Renewed by hand, until its former end. */
 	private boolean wasRenewedForLonger(Request request, Cut cut) {
 		return this.history.all(Type.RENEWAL)
 			.stream()
@@ -173,7 +178,8 @@ final class EndChecker {
 	}
 
 	/**
-	 * After a fail-over holders take what is not there, and a server may have it still.
+	 * After a fail-over holders restore missing entries, and a server may still have the
+	 * entry.
 	 */
 	private boolean mayBeTakenBack(Cut cut, long before) {
 		return this.history.all(Type.FAILED_OVER)

@@ -1,32 +1,32 @@
 package io.holdfast.history;
 
 /**
- * One line of a history. Which of the fields matter is told at its {@link Type}; the
- * others are empty.
+ * A line of a history. Its {@link Type} names the fields that matter; all other fields
+ * are empty.
  *
- * @param at when it happened, in nanoseconds of a clock that all who write share
- * @param type what happened
- * @param by the instance that it happened to
- * @param id the request, and the lease that comes of it; of a request for several keys,
- * each has an id of its own
+ * @param at the time, in nanoseconds of a clock that all writers share
+ * @param type the kind of event
+ * @param by the instance
+ * @param id the request, and its lease; of a request for several keys, each key has its
+ * own id
  * @param key the key
- * @param mode how it is asked for
- * @param user for whom: a thread, perhaps, that may write and read the same key
- * @param permits how many permits; not for locks
- * @param limit how many there are in all; of a semaphore only
- * @param fence the fencing token, 0 if it is not known
- * @param until when something ends
- * @param lease how long a lease is to last, in nanoseconds
+ * @param mode the mode of the request
+ * @param user the user: a thread, perhaps, that may write and read the same key
+ * @param permits number of permits; not for locks
+ * @param limit number of all permits; of a semaphore only
+ * @param fence the fencing token, 0 if unknown
+ * @param until the end of a period
+ * @param lease the lease time, in nanoseconds
  * @param why further words, without spaces
  */
 public record Event(long at, Type type, String by, String id, String key, Mode mode, String user, int permits,
 		int limit, long fence, long until, long lease, String why) {
 
 	/**
-	 * Write something down.
-	 * @param at when it happened
-	 * @param type what happened
-	 * @param by the instance, or nothing if it is about none
+	 * Create an event.
+	 * @param at the time
+	 * @param type the kind of event
+	 * @param by the instance, or nothing
 	 * @return an event with nothing else
 	 */
 	public static Event of(long at, Type type, String by) {
@@ -73,7 +73,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 				this.fence, this.until, this.lease, why);
 	}
 
-	/** As one line of text. */
+	/** Return the event as a line of text. */
 	@Override
 	public String toString() {
 		StringBuilder line = new StringBuilder().append(this.at).append(' ').append(this.type);
@@ -104,7 +104,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 	}
 
 	/**
-	 * Read a line as {@link #toString()} writes it.
+	 * Read a line in the form of {@link #toString()}.
 	 * @param line the line
 	 * @return the event
 	 */
@@ -137,8 +137,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 	}
 
 	/**
-	 * What keys are locked as. Locks of all modes share their keys; those of semaphores
-	 * are others.
+	 * Mode of a key's requests. Locks of all modes share their keys; semaphores have keys
+	 * of their own.
 	 */
 	public enum Mode {
 
@@ -147,43 +147,42 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 	}
 
 	/**
-	 * What happens.
+	 * Kind of an event.
 	 */
 	public enum Type {
 
 		/**
 		 * A request begins: by, id, mode, key, user; permits and limit of a semaphore;
-		 * until when it is to be answered, 0 for never; lease; why is {@code PART} if
-		 * others are asked for together with it, {@code NOT_WAITING} if one answer
-		 * decides.
+		 * until, the deadline of the answer, 0 for none; lease; why is {@code PART} for a
+		 * request for several keys, {@code NOT_WAITING} if the first answer decides.
 		 */
 		ASKED,
 
 		/**
-		 * It is fair, and waits for its turn among the requests of its instance that ask
-		 * for the same: id; why, {@code HERE} if the instance decides alone whose turn it
-		 * is, {@code STORE} if each stands in the store's queue.
+		 * The request is fair, and waits for its turn among equal requests of its
+		 * instance: id; why, {@code HERE} if the instance decides alone on the turn,
+		 * {@code STORE} if each request stands in the store's queue.
 		 */
 		IN_TURN,
 
 		/**
-		 * It is to count as lost for some time before others may have what it holds: id;
-		 * lease, how long.
+		 * The loss margin of the request, during which its hold counts as lost before the
+		 * next grant: id; lease, the margin.
 		 */
 		MARGIN,
 
-		/** Its caller was interrupted, or cancelled it, where that ends a wait: id. */
+		/** An interrupt or a cancellation by the caller, which ends the wait: id. */
 		INTERRUPTED,
 
 		/**
-		 * Acquire returned: id; fence; until when it is held if nothing lengthens it. Why
-		 * is the id of the lease that it is nested in, if it is.
+		 * Acquire returned: id; fence; until, the end without a renewal. Why is the id of
+		 * the outer lease of a nested lease.
 		 */
 		GRANTED,
 
 		/**
-		 * The store granted a lock to an instance, which may not know of it yet: by, key
-		 * and mode; fence.
+		 * The store granted a lock to an instance, which may not yet know: by, key and
+		 * mode; fence.
 		 */
 		STORE_GRANTED,
 
@@ -197,8 +196,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		FULL,
 
 		/**
-		 * Whatever an instance is granted has to be confirmed by replicas from now on:
-		 * by.
+		 * From now on each grant to an instance has to be confirmed by replicas: by.
 		 */
 		CONFIRMING,
 
@@ -206,9 +204,9 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		CONFIRMED,
 
 		/**
-		 * What it is granted next was passed on within its instance, and not granted by
-		 * the store: id; why, the id of the lease before or, if there was none, until,
-		 * when the store had granted it.
+		 * The next grant of the request is a hand-over inside the instance, not a grant
+		 * of the store: id; why, the id of the former lease or, without a former lease,
+		 * until, the time of the store's grant.
 		 */
 		PASSED_ON,
 
@@ -216,17 +214,18 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		REFUSED,
 
 		/**
-		 * The store granted to it what it had been granted before, because it had asked
-		 * more than once: id. May undo that it was taken away in between.
+		 * The store repeated an earlier grant, after a repeated request: id. May undo a
+		 * removal in between.
 		 */
 		GRANTED_AGAIN,
 
-		/** It was seen to be held: id; until when, if nothing lengthens it. */
+		/** The lease was seen as held: id; until, the end without a renewal. */
 		HELD,
 
 		/**
-		 * Its release began: id; until when it was held, at most until now; 0 for now.
-		 * Why is {@code RETAINED} if others are to be kept out for longer.
+		 * A release began: id; until, the end of the hold, at most now; 0 for now. Why is
+		 * {@code
+		 * RETAINED} if the key is kept for the rest of a least time.
 		 */
 		RELEASING,
 
@@ -240,19 +239,19 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		GONE,
 
 		/**
-		 * It was released, or lost by a shut-down while code ran under it, but keeps
-		 * others out: id; until.
+		 * A lease was released, or lost by a shut-down under running code, and its key is
+		 * kept: id; until.
 		 */
 		RETAINED,
 
 		/**
-		 * Its user was told that it is lost: id; until when it would have been held at
-		 * most, 0 if that is not known; lease, how long others are kept out after that.
-		 * Why is {@code RENEWED} if it was to be renewed yet.
+		 * The user saw the loss of a lease: id; until, its latest end, 0 if unknown;
+		 * lease, the remaining margin. Why is {@code RENEWED} if further renewals were
+		 * due.
 		 */
 		LOST,
 
-		/** Something of it was renewed: by, id. */
+		/** A renewal of a lease: by, id. */
 		RENEWAL,
 
 		/** An instance was dead from now on: by. */
@@ -271,14 +270,14 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		SHUT_DOWN,
 
 		/**
-		 * What was stored was lost: key and mode, or neither for all; at some moment
-		 * before until, at once if that is 0.
+		 * Stored data was lost: key and mode, or neither for all; at some moment before
+		 * until, at once if that is 0.
 		 */
 		DATA_LOST,
 
 		/**
-		 * Another server took over, which may lack the last changes, and granted nothing
-		 * new: until when. Nothing may be held twice for it.
+		 * Another server took over, possibly without the last changes, and granted
+		 * nothing new: until. No resource may be held twice because of the fail-over.
 		 */
 		FAILED_OVER,
 
@@ -288,64 +287,64 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		FORCED,
 
-		/** Its instance was told that it was released by force: by, id. */
+		/** The instance was informed of a forced release: by, id. */
 		ENDED,
 
 		/**
-		 * A semaphore's limit was set: key, limit, -1 to remove it; until when that was
-		 * answered.
+		 * A semaphore's limit was set: key, limit, -1 to remove the limit; until, the
+		 * time of the answer.
 		 */
 		LIMIT,
 
 		/**
-		 * A command on what may be over already was repeated: id; why, what that changed,
-		 * or nothing.
+		 * A command for a possibly ended lease was repeated: id; why, the changes, or
+		 * nothing.
 		 */
 		REPEATED,
 
 		/**
-		 * The store kept something for an instance that had known nothing of it for a
-		 * while: by, key and mode; until, since when.
+		 * The store kept an entry for an instance that had forgotten its request: by, key
+		 * and mode; until, the time of forgetting.
 		 */
 		FORGOTTEN,
 
 		/** Wake-ups of an instance were lost, or late: by; until. */
 		DEAF,
 
-		/** An instance that had shut down goes on: by. */
+		/** An instance resumed after a shut-down: by. */
 		RESUMED,
 
 		/** An instance made itself known: by. */
 		KNOWN,
 
-		/** All instances that are there were asked for. */
+		/** A list of all present instances was requested. */
 		LISTED,
 
-		/** At that, an instance was told of: by. */
+		/** An instance was in the list: by. */
 		MEMBER,
 
-		/** An instance asked all instances for what they hold: by, id. */
+		/** An instance requested the reports of all instances: by, id. */
 		INQUIRED,
 
-		/** That was answered: by, id; why, {@code STORE} if it failed. */
+		/** The reports were answered: by, id; why, {@code STORE} after a failure. */
 		INQUIRY_ANSWERED,
 
 		/**
-		 * At that, an instance reported what it holds: by, id; why, the ids of its
-		 * leases, with commas between.
+		 * An instance reported its holds: by, id; why, the ids of its leases, with commas
+		 * between.
 		 */
 		REPORTED,
 
 		/**
-		 * A user was told, or saw, what must not be: by; why, what; permits, the number
-		 * of the property.
+		 * A user saw a violation: by; why, its description; permits, the number of the
+		 * property.
 		 */
 		UNEXPECTED,
 
-		/** What goes wrong has come to its end. */
+		/** The faults have come to their end. */
 		FAULTS_OVER,
 
-		/** All who asked are answered, and all who held are through with it. */
+		/** All requests are answered, and all leases have ended. */
 		QUIET,
 
 		/**
@@ -354,7 +353,7 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		STORED,
 
-		/** An instance had something: by; why, what; permits, how many. */
+		/** Leftovers of an instance: by; why, their kind; permits, their number. */
 		LEFT
 
 	}

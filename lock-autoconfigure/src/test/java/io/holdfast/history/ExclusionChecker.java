@@ -8,7 +8,7 @@ import io.holdfast.history.Event.Type;
 import io.holdfast.history.History.Cut;
 
 /**
- * Judges whether more is held than may be, and by whom it is.
+ * Judges exclusion: the capacity of each key, and the users of each hold.
  */
 final class ExclusionChecker {
 
@@ -36,8 +36,7 @@ final class ExclusionChecker {
 			long end = Math.max(hold.holdEnd, hold.retainedUntil);
 			for (Cut cut : cuts) {
 				if (hold.firstAskedAt() <= cut.until() && cut.from() < end) {
-					// It may have been granted before, though its user learns of it
-					// later.
+					// Possibly granted earlier, although the user saw the grant later.
 					if (begin < cut.from()) {
 						spans.add(new Span(hold, begin, cut.from()));
 					}
@@ -52,7 +51,7 @@ final class ExclusionChecker {
 		spans.sort(Comparator.comparingLong(Span::begin));
 		List<Span> lasting = new ArrayList<>();
 		for (Span next : spans) {
-			// A release and a grant in the same nanosecond are one after the other.
+			// A release and a grant in the same nanosecond follow each other.
 			lasting.removeIf((span) -> span.end() <= next.begin());
 			lasting.add(next);
 			if (lasting.size() > 1) {
@@ -71,8 +70,8 @@ final class ExclusionChecker {
 			lastAsked = Math.max(lastAsked, hold.first.asked.at());
 			limit = Math.max(limit, hold.limit());
 		}
-		// One of them was granted last, after the last of them was asked for. What is
-		// passed on within an instance was granted to the first there.
+		// The last grant among these came after the last of their requests. A hand-over
+		// inside an instance was granted to the first lease there.
 		long allowed = highestLimit(group, lastAsked, at, limit);
 		if (held > allowed) {
 			this.history.violated(1, held + " are held of " + group + " at " + at + " of which there are " + allowed
@@ -89,8 +88,8 @@ final class ExclusionChecker {
 	}
 
 	/**
-	 * From the loss of a hold that is not released its loss margin passes by the clock of
-	 * the store, which is another one, before that grants what the hold excludes.
+	 * Check that the store, by its own clock, grants no excluded request after a loss
+	 * without a release before the loss margin has passed.
 	 */
 	void judgeMargin(String group, Request hold) {
 		long until = Math.min(hold.holdEnd + hold.lossMargin * 99 / 100, hold.releasedAt);
@@ -109,7 +108,7 @@ final class ExclusionChecker {
 		}
 	}
 
-	/** Where grants are to be confirmed, one that is not may be lost at any time. */
+	/** A grant without a required confirmation may be lost at any time. */
 	void judgeConfirmation(Request hold) {
 		boolean confirming = this.history.all(Type.CONFIRMING)
 			.stream()
@@ -119,7 +118,10 @@ final class ExclusionChecker {
 		}
 	}
 
-	/** What is entered does not count a second time: it has to be its user's. */
+	/**
+	 * Check that a nested lease has the user of its outer lease, since it does not count
+	 * a second time.
+	 */
 	void judgeEntry(Request request) {
 		Request root = request.root;
 		if (root == request) {

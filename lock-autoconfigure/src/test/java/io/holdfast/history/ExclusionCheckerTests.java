@@ -4,8 +4,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * The judge of histories refuses what is held beside what excludes it, which is property
- * 1.
+ * Judge of histories: holds beside excluded holds are refused, which is property 1.
  */
 class ExclusionCheckerTests extends CheckerTestCase {
 
@@ -14,7 +13,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: a lease that begins before another's validity is over, or its release has begun, is refused")
+	@DisplayName("1: A lease that begins before another's validity is over, or its release has begun, is refused")
 	void overlap() {
 		String first = "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300";
 		String second = "5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300";
@@ -22,7 +21,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 				"210 RELEASING id=1", "300 RELEASING id=2");
 		accepts(first, second, "10 GRANTED id=1 fence=1 until=150", "200 GRANTED id=2 fence=2 until=400",
 				"210 RELEASING id=1 until=150", "300 RELEASING id=2");
-		// A process that was killed tells no more than it has.
+		// A killed process writes no further events.
 		refuses(1, first, second, "10 GRANTED id=1 fence=1 until=300", "20 CRASHED by=a",
 				"200 GRANTED id=2 fence=2 until=400", "300 RELEASING id=2");
 		accepts(first, second, "10 GRANTED id=1 fence=1 until=300", "20 CRASHED by=a",
@@ -32,7 +31,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: readers may hold together, and none beside an exclusive owner")
+	@DisplayName("1: Readers may hold together, and none beside an exclusive owner")
 	void readersAndOwners() {
 		String reader = "0 ASKED by=a id=1 mode=READ key=k user=u";
 		String writer = "5 ASKED by=a id=2 mode=EXCLUSIVE key=k user=v";
@@ -50,7 +49,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: who enters what another user has, or another key, or what is over, is refused")
+	@DisplayName("1: A nested lease in the hold of another user or key, or in an ended hold, is refused")
 	void entered() {
 		String[] outer = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u lease=300",
 				"10 GRANTED id=1 fence=1 until=300", "40 RELEASING id=1" };
@@ -72,7 +71,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: permits are added up")
+	@DisplayName("1: Permits are added up")
 	void permits() {
 		String[] three = { "0 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3 lease=300",
 				"1 ASKED by=b id=2 mode=PERMITS key=k permits=2 limit=3 lease=300", "10 GRANTED id=1 until=300",
@@ -86,7 +85,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: what was taken away may be had by others, once it was")
+	@DisplayName("1: A removed lease may be followed by another once it is removed")
 	void dataLost() {
 		String[] both = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300",
 				"5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=1 until=300",
@@ -104,7 +103,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: what is lost at an unknown moment within a time may be granted twice only then")
+	@DisplayName("1: A loss at an unknown moment in a period allows two grants in that period only")
 	void lossWithinATime() {
 		String[] two = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300",
 				"20 RELEASING id=1", "5 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300",
@@ -115,7 +114,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: leases on one hold count once, until the last of them ends")
+	@DisplayName("1: Leases on the same hold count once, until the last of them ends")
 	void nested() {
 		String[] nested = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u", "10 GRANTED id=1 fence=1",
 				"20 ASKED by=a id=2 mode=EXCLUSIVE key=k user=u", "20 GRANTED id=2 fence=1 why=1", "30 RELEASING id=1",
@@ -125,7 +124,7 @@ class ExclusionCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("1: where grants are to be confirmed, one that is not is refused")
+	@DisplayName("1: A grant without a required confirmation is refused")
 	void confirmations() {
 		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 GRANTED id=1 fence=1", "90 RELEASING id=1" };
 		accepts(held);
@@ -133,13 +132,13 @@ class ExclusionCheckerTests extends CheckerTestCase {
 		accepts(and(held, "0 CONFIRMING by=b"));
 		accepts(and(held, "0 CONFIRMING by=a", "10 CONFIRMED id=1"));
 		refuses(1, and(held, "0 CONFIRMING by=a", "11 CONFIRMED id=1"));
-		// What is confirmed is not lost by a fail-over.
+		// A confirmed grant is not lost by a fail-over.
 		String[] lost = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 CONFIRMED id=1",
 				"10 GRANTED id=1 fence=1 until=300", "50 FAILED_OVER until=500", "60 LOST id=1 until=300" };
 		accepts(lost);
 		refuses(3, and(lost, "0 CONFIRMING by=a"));
 		refuses(8, "0 ASKED by=a id=1 mode=EXCLUSIVE key=k", "10 REFUSED id=1 why=STORE");
-		// It is asked for again for as long as a request waits.
+		// A waiting request asks repeatedly for the confirmation.
 		String unconfirmed = "9 UNCONFIRMED by=a";
 		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=10", unconfirmed, "10 REFUSED id=1 why=STORE");
 		accepts("0 ASKED by=a id=1 mode=EXCLUSIVE key=k until=20 why=NOT_WAITING", unconfirmed,

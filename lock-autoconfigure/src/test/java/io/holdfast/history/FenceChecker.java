@@ -22,8 +22,7 @@ final class FenceChecker {
 		List<Request> fenced = holds.stream()
 			.filter((hold) -> hold.granted != null && hold.granted.fence() != 0)
 			.toList();
-		// What was granted before a loss, though its user learns of it later, is out of
-		// the order.
+		// A grant before a loss whose user sees it later is out of the order.
 		Predicate<Request> sure = (hold) -> cuts.stream()
 			.noneMatch((cut) -> hold.firstAskedAt() <= cut.until() && cut.from() <= hold.begin());
 		long highest = 0;
@@ -37,7 +36,7 @@ final class FenceChecker {
 			highest = Math.max(highest, fence);
 			highestWhole = hold.isWhole() ? Math.max(highestWhole, fence) : highestWhole;
 		}
-		// A request that comes later than another was granted it gets a greater one.
+		// A request after another's grant gets a greater fence.
 		List<Request> byAsking = fenced.stream()
 			.sorted(Comparator.comparingLong((hold) -> hold.first.asked.at()))
 			.toList();
@@ -54,7 +53,8 @@ final class FenceChecker {
 	}
 
 	/**
-	 * If not, others were granted theirs before its user, who stood still, learned of it.
+	 * Return whether the user saw the grant in time; otherwise later grants may have come
+	 * first.
 	 */
 	private static boolean isKnownInTime(Request hold) {
 		return hold.granted == null || hold.granted.until() == 0 || hold.granted.until() > hold.begin();

@@ -12,16 +12,16 @@ import java.util.stream.Stream;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges what a watcher is told: of who is there, and of what they hold.
+ * Judges the views of a watcher: the present instances, and their holds.
  */
 final class FleetChecker {
 
 	private static final long SECOND = 1_000_000_000L;
 
-	/** After this time an instance has said again that it is there, whatever happened. */
+	/** Longest time to the next refresh of a present instance, under any fault. */
 	private static final long REFRESH = 75 * SECOND;
 
-	/** After this time one that says nothing is forgotten. */
+	/** Longest time until a silent instance is forgotten. */
 	private static final long RETENTION = 190 * SECOND;
 
 	/** How long instances have to answer, and the store before and after that. */
@@ -55,10 +55,10 @@ final class FleetChecker {
 		this.violations.add("property " + property + ": " + what);
 	}
 
-	// Who is there
+	// Present instances
 
 	private void judgeMembers(Event listed) {
-		Set<String> told = this.troubles.all(Type.MEMBER)
+		Set<String> reported = this.troubles.all(Type.MEMBER)
 			.stream()
 			.filter((member) -> member.at() == listed.at())
 			.map(Event::by)
@@ -66,22 +66,22 @@ final class FleetChecker {
 		for (Event known : this.troubles.all(Type.KNOWN)) {
 			String by = known.by();
 			long end = end(by, known.at());
-			boolean isTold = told.contains(by);
-			if (end == Request.NEVER && !isTold && known.at() + REFRESH <= listed.at()) {
+			boolean isListed = reported.contains(by);
+			if (end == Request.NEVER && !isListed && known.at() + REFRESH <= listed.at()) {
 				violated(9, by + " is there, but not known at " + listed.at());
 			}
-			if (isTold && end + RETENTION < listed.at()) {
+			if (isListed && end + RETENTION < listed.at()) {
 				violated(9, by + " is gone since " + end + ", but known at " + listed.at());
 			}
 			boolean left = this.troubles.crashOf(by) == Request.NEVER && hasLeft(by, end);
-			if (isTold && left && end + 2 * SECOND < listed.at()) {
+			if (isListed && left && end + 2 * SECOND < listed.at()) {
 				violated(9, by + " has left at " + end + ", but is known at " + listed.at());
 			}
 		}
 	}
 
 	/**
-	 * Whether it could say so each time it was shut down: it is another one each time.
+	 * Return whether the instance could leave at each shut-down: each time with a new id.
 	 */
 	private boolean hasLeft(String by, long end) {
 		return Stream
@@ -109,7 +109,7 @@ final class FleetChecker {
 			.orElse(Long.MIN_VALUE);
 	}
 
-	// What they hold
+	// Holds
 
 	private void judgeInquiry(Event inquired) {
 		String by = inquired.by();
@@ -142,7 +142,7 @@ final class FleetChecker {
 		return this.troubles.all(type).stream().filter((event) -> event.id().equals(inquired.id()));
 	}
 
-	/** Whether nothing kept an instance from being known, asked, and heard. */
+	/** Return whether nothing kept an instance from being known, asked, and heard. */
 	private boolean mustAnswer(Event known, Event inquired, Event answered) {
 		String by = known.by();
 		long from = inquired.at() - SECOND;
@@ -158,9 +158,9 @@ final class FleetChecker {
 	}
 
 	/**
-	 * Whether its instance asked for several keys, one of which it may have by that: its
-	 * thread entered it, or it was passed on. It keeps that while it waits for the
-	 * others, whatever is released.
+	 * Return whether a request of the instance for several keys may hold the key as a
+	 * part, by re-entry of its thread or by a hand-over. The part keeps the key while the
+	 * request waits for the remaining keys, whatever is released.
 	 */
 	private boolean isHeldByPart(Request hold, long from, long until) {
 		return this.requests.values()
@@ -171,25 +171,25 @@ final class FleetChecker {
 	}
 
 	private void judgeReport(Event report, long from, long until) {
-		Map<Request, String> told = new LinkedHashMap<>();
+		Map<Request, String> reported = new LinkedHashMap<>();
 		for (String id : report.why().split(",")) {
 			Request request = this.requests.get(id);
 			if (request != null) {
-				told.put(request.root, id);
+				reported.put(request.root, id);
 			}
 		}
-		told.forEach((hold, id) -> {
+		reported.forEach((hold, id) -> {
 			if ((hold.holdEnd < from || hold.asked.at() > until) && !isHeldByPart(hold, from, until)) {
 				violated(9, "reported, but not held: " + hold + " in " + report);
 			}
 		});
 		if (this.troubles.happened(Type.PAUSED, report.by(), from - SECOND, until)) {
-			// What was lost in between its user did not know yet.
+			// The user did not yet know of a loss in between.
 			return;
 		}
 		for (Request request : this.requests.values()) {
 			if (request.asked.by().equals(report.by()) && request.isHold() && request.begin() < from
-					&& request.holdEnd > until && !told.containsKey(request)) {
+					&& request.holdEnd > until && !reported.containsKey(request)) {
 				violated(9, "held, but not reported: " + request + " in " + report);
 			}
 		}

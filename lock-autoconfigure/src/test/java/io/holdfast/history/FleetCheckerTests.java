@@ -6,7 +6,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * The judge of what a watcher is told. Times are in milliseconds here.
+ * Judge of a watcher's views. Times are in milliseconds here.
  */
 class FleetCheckerTests extends CheckerTestCase {
 
@@ -23,7 +23,7 @@ class FleetCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("9: who is there is told of, in time")
+	@DisplayName("9: Present instances are listed, in time")
 	void members() {
 		refuses(9, KNOWN, "80000 LISTED");
 		accepts(KNOWN, "70000 LISTED");
@@ -34,7 +34,7 @@ class FleetCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("9: who is not there is not told of for long")
+	@DisplayName("9: Absent instances are not listed for long")
 	void gone() {
 		String crash = "20 CRASHED by=a";
 		accepts(KNOWN, crash, "80000 MEMBER by=a", "80000 LISTED");
@@ -50,7 +50,7 @@ class FleetCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("5 and 8: who asks is answered in time, and fails for the reason that is")
+	@DisplayName("5 and 8: Reports are answered in time, and fail for a true reason")
 	void answers() {
 		refuses(5, "5000 INQUIRED by=a id=q", "7000 INQUIRY_ANSWERED by=a id=q");
 		refuses(5, "5000 INQUIRED by=a id=q", "7000 QUIET");
@@ -61,7 +61,7 @@ class FleetCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("9: who was there reports, unless something kept it")
+	@DisplayName("9: Present instances report, unless a fault kept them")
 	void reports() {
 		refuses(9, INQUIRY);
 		accepts(and(INQUIRY, "5100 REPORTED by=b id=q"));
@@ -75,7 +75,7 @@ class FleetCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("9: what is reported was held, and what was held is reported")
+	@DisplayName("9: Reported leases were held, and held leases are reported")
 	void holds() {
 		String[] held = and(INQUIRY, HELD);
 		refuses(9, and(held, "5100 REPORTED by=b id=q"));
@@ -85,7 +85,7 @@ class FleetCheckerTests extends CheckerTestCase {
 				"4000 RELEASING id=2");
 		refuses(9, and(over, "5100 REPORTED by=b id=q why=2"));
 		accepts(and(over, "5100 REPORTED by=b id=q"));
-		// A part of what another user waits for may go on with it.
+		// The part of a request that waits for further keys may take over the hold.
 		String[] part = { "3900 ASKED by=b id=3 mode=EXCLUSIVE key=k user=u why=PART",
 				"5150 REFUSED id=3 why=INTERRUPTED", "5140 INTERRUPTED id=3", "5100 REPORTED by=b id=q why=2" };
 		accepts(and(over, part));

@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import io.holdfast.history.Event.Type;
 
 /**
- * What a history tells, by requests and keys, and what must not have happened in it.
+ * Content of a history by requests and keys, and its violations.
  */
 final class History {
 
@@ -32,9 +32,9 @@ final class History {
 	private final Troubles troubles = new Troubles();
 
 	/**
-	 * Create a history that nothing is known of.
-	 * @param slackNanos how late a wait may end
-	 * @param pollNanos how long a waiter may take to see what it was not told
+	 * Create an empty history.
+	 * @param slackNanos the longest delay of the end of a wait
+	 * @param pollNanos the longest delay of a waiter without a message
 	 */
 	History(long slackNanos, long pollNanos) {
 		this.slack = slackNanos;
@@ -49,7 +49,7 @@ final class History {
 		return this.poll;
 	}
 
-	/** What must not have happened. */
+	/** Return the violations. */
 	List<String> violations() {
 		return this.violations;
 	}
@@ -58,12 +58,12 @@ final class History {
 		this.violations.add("property " + property + ": " + what);
 	}
 
-	/** By what they are called. */
+	/** Return the requests by their ids. */
 	Map<String, Request> requests() {
 		return this.requests;
 	}
 
-	/** By what they want. */
+	/** Return the requests by their keys. */
 	Map<String, List<Request>> groups() {
 		return this.groups;
 	}
@@ -77,7 +77,7 @@ final class History {
 		if (event.type() == Type.ASKED) {
 			Request request = new Request(event);
 			if (this.requests.put(event.id(), request) != null) {
-				throw new IllegalArgumentException("asked twice: " + event);
+				throw new IllegalArgumentException("requested twice: " + event);
 			}
 			this.groups.computeIfAbsent(request.group(), (k) -> new ArrayList<>()).add(request);
 		}
@@ -87,7 +87,7 @@ final class History {
 		else {
 			Request request = this.requests.get(event.id());
 			if (request == null) {
-				throw new IllegalArgumentException("not asked for: " + event);
+				throw new IllegalArgumentException("not requested: " + event);
 			}
 			read(event, request);
 		}
@@ -158,7 +158,7 @@ final class History {
 	}
 
 	private static void ended(Event event, Request request) {
-		// The first end counts: what has ended stays so.
+		// The first end counts: an end is final.
 		if (request.endedAt == Request.NEVER) {
 			request.endedAt = event.at();
 			request.heldUntil = event.until();
@@ -167,12 +167,12 @@ final class History {
 
 	private static void close(Request request) {
 		if (request.endedAt == Request.NEVER && request.heldUntil == 0) {
-			// A process that told nothing of it any more: until then, and not longer.
+			// The hold of a killed process lasts until its last event.
 			request.heldUntil = (request.granted != null) ? request.granted.at() : 0;
 		}
 	}
 
-	/** When all was read, note how long what was granted is held. */
+	/** Note the end of each hold, when all events are read. */
 	void complete() {
 		this.requests.values().forEach(History::close);
 		for (Request request : this.requests.values()) {
@@ -188,8 +188,8 @@ final class History {
 	}
 
 	/**
-	 * How long others are kept out after a loss: not if the lease was taken away, but by
-	 * a shut-down.
+	 * Return the time during which the key stays taken after a loss: none after a
+	 * removal, except by a shut-down.
 	 */
 	private long marginAfterLoss(Request request) {
 		Event lost = request.lost;
@@ -207,7 +207,7 @@ final class History {
 		return this.troubles.crashOf(instance);
 	}
 
-	/** When what was stored of a key was lost, or taken from its holders. */
+	/** Return the losses and removals of a key's entries. */
 	List<Cut> cuts(String group) {
 		return cutting(group).map(Cut::of).sorted(Comparator.comparingLong(Cut::from)).toList();
 	}
@@ -218,7 +218,9 @@ final class History {
 			.filter((event) -> event.key().isEmpty() || Request.group(event).equals(group));
 	}
 
-	/** Whether it was taken away, and not only something of the same key. */
+	/**
+	 * Return whether the lease itself was removed, and not only another lease on the key.
+	 */
 	boolean isTakenBy(Event cutting, Request request) {
 		Request taken = this.requests.get(cutting.id());
 		return cutting.id().isEmpty() || taken != null && taken.root == request.root;
@@ -229,8 +231,8 @@ final class History {
 	}
 
 	/**
-	 * Whether a limit that was set may be in force, whatever was set after it: another
-	 * server took over, and nothing was set since.
+	 * Return whether an earlier limit may be in force again: another server took over,
+	 * and no limit was set since.
 	 */
 	private boolean isBack(List<Event> limits, long set, long from, long until) {
 		return all(Type.FAILED_OVER).stream()

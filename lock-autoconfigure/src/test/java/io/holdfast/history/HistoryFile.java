@@ -9,16 +9,15 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Where a process writes down what it sees, so that others can read it also if the
- * process is killed. Thread-safe.
+ * File of a process' events, for other processes to read, also after a kill. Thread-safe.
  */
 public final class HistoryFile implements AutoCloseable {
 
 	private final Writer writer;
 
 	/**
-	 * Begin a file, over one that is there.
-	 * @param file where
+	 * Create a file, or overwrite an existing file.
+	 * @param file the file
 	 */
 	public HistoryFile(Path file) {
 		try {
@@ -30,7 +29,7 @@ public final class HistoryFile implements AutoCloseable {
 	}
 
 	/**
-	 * Write an event down. When this returns, the death of the process does not undo it.
+	 * Write an event. After the return the event survives the death of the process.
 	 * @param event what happened
 	 */
 	public synchronized void write(Event event) {
@@ -44,9 +43,9 @@ public final class HistoryFile implements AutoCloseable {
 	}
 
 	/**
-	 * Read what was written down. What a killed process was about to write is left out.
-	 * @param file where
-	 * @return its events, in the order in which they were written
+	 * Read the events. An incomplete last line of a killed process is ignored.
+	 * @param file the file
+	 * @return the events in the order of writing
 	 */
 	public static List<Event> read(Path file) {
 		try {

@@ -8,8 +8,8 @@ import io.holdfast.history.Event.Mode;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges the order inside an instance: first come, first served among the fair requests
- * that wait there for the same.
+ * Judges the order inside an instance: equal fair requests are served in the order of
+ * their arrival.
  */
 final class OrderChecker {
 
@@ -20,9 +20,9 @@ final class OrderChecker {
 	}
 
 	/**
-	 * Judge the order of the requests for one key. Those that gave up are left out: it is
-	 * not known when they would have been granted it.
-	 * @param all the requests, in the order in which they came
+	 * Judge the order of the requests for a key. Requests that gave up are left out,
+	 * since the time of their grant is unknown.
+	 * @param all the requests, in the order of their arrival
 	 */
 	void judgeOrder(List<Request> all) {
 		List<Request> inTurn = all.stream().filter((request) -> request.inTurn != null && request.isHold()).toList();
@@ -37,8 +37,8 @@ final class OrderChecker {
 	}
 
 	/**
-	 * Whether none of two is to be granted before the other one. No waiter who asks for
-	 * all of a lock passes another one that does, whatever the terms.
+	 * Return whether two requests are equal, and so served in the order of their arrival.
+	 * Requests for a whole lock are equal, whatever their terms.
 	 */
 	private static boolean areAlike(Request one, Request other) {
 		Event asked = one.asked;
@@ -50,8 +50,8 @@ final class OrderChecker {
 	}
 
 	/**
-	 * Whether one was granted before another, as far as their users can tell: messages of
-	 * the store overtake each other.
+	 * Return whether a request was granted before another, as far as their users can see:
+	 * messages of the store overtake each other.
 	 */
 	private boolean isBefore(Request one, Request other) {
 		long onTheWay = isServedHere(one) ? 0 : this.history.slack() / 20;
@@ -63,9 +63,9 @@ final class OrderChecker {
 	}
 
 	/**
-	 * Whether it may have lost its place in the store's queue, or have come to it late,
-	 * or have learnt of its grant late. An instance that decides alone knows no such
-	 * thing.
+	 * Return whether the request may have lost its place in the store's queue, reached
+	 * the queue late, or seen its grant late. An instance that decides alone has no such
+	 * excuse.
 	 */
 	private boolean isExcused(Request request) {
 		if (isServedHere(request)) {

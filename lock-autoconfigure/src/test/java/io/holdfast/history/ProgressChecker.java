@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges whether waits end in time, and no request waits for what is free.
+ * Judges waits: each ends in time, and no request waits for a free resource.
  */
 final class ProgressChecker {
 
@@ -61,7 +61,7 @@ final class ProgressChecker {
 			long end = Math.min(Math.min(request.answeredAt, this.history.crashOf(request.asked.by())),
 					this.history.troubles().lastAt());
 			if (request.isPart()) {
-				// What it has by now is unknown.
+				// Its present holds are unknown.
 				steps.add(new Step(request.asked.at(), 0, false, 0, 1));
 				steps.add(new Step(end, 0, false, 0, -1));
 			}
@@ -107,7 +107,7 @@ final class ProgressChecker {
 		}
 	}
 
-	/** Something that counts while it lasts, from one moment to another. */
+	/** Start or end of an interval with a weight. */
 	private record Step(long at, long held, boolean grant, long wanted, int unknown) {
 	}
 

@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges whether the reason that is told for a refusal is the reason.
+ * Judges whether the reported reason of a refusal is true.
  */
 final class ReasonChecker {
 
@@ -25,9 +25,8 @@ final class ReasonChecker {
 		String by = asked.by();
 		boolean possible = switch (refused.why()) {
 			case "TIMED_OUT" -> true;
-			// Perhaps it has waited for a release whose answer was lost: that is repeated
-			// a
-			// little later than an answer may take.
+			// It may have waited for a release whose answer was lost: that is repeated a
+			// little later than the longest time of an answer.
 			case "STORE" ->
 				this.history.troubles().isTroubled(by, refused.at() - this.history.slack() * 9 / 8, refused.at())
 						|| wasFull(request, refused.at())
@@ -49,19 +48,22 @@ final class ReasonChecker {
 	}
 
 	/**
-	 * Whether the store did not take it in. What waits already is not refused, and keeps
-	 * its place.
+	 * Return whether the store refused the request for lack of room. A waiting request is
+	 * not refused, and keeps its place.
 	 */
 	private boolean wasFull(Request request, long until) {
 		return this.history.all(Type.FULL)
 			.stream()
 			.anyMatch((full) -> full.by().equals(request.asked.by())
-					// What becomes of one part becomes of the others.
+					// All parts share the result of a part.
 					&& (request.isPart() || Request.group(full).equals(request.group()))
 					&& until - this.history.slack() <= full.at() && full.at() <= until);
 	}
 
-	/** Whether it waited for as long as it was to, by a clock that may be fast by 1 %. */
+	/**
+	 * Return whether the request waited for its whole wait time, by a clock that may be
+	 * fast by 1 %.
+	 */
 	private static boolean hasWaited(Request request, long until) {
 		Event asked = request.asked;
 		return !asked.why().isEmpty()
@@ -69,7 +71,7 @@ final class ReasonChecker {
 	}
 
 	private boolean isBlockedBySelf(Request request) {
-		// One part of several may be for a key that is not.
+		// A part may be for a key that is free.
 		return (request.isPart() ? this.history.requests().values() : this.history.groups().get(request.group()))
 			.stream()
 			.anyMatch((other) -> other.isOfSameUser(request) && request.isWhole() && !other.isWhole()
@@ -77,7 +79,10 @@ final class ReasonChecker {
 					&& ((other.granted != null) ? other.root.holdEnd : other.answeredAt) >= request.asked.at());
 	}
 
-	/** Something that it had, or already had got, ended by itself or by a fault. */
+	/**
+	 * Return whether a lease of the request, or a part of its keys, ended by itself or by
+	 * a fault.
+	 */
 	private boolean hasLost(Request request, long at) {
 		if (request.isPart()) {
 			return this.history.troubles()
@@ -95,20 +100,21 @@ final class ReasonChecker {
 			.stream()
 			.anyMatch((other) -> other.asked.by().equals(request.asked.by()) && other.begin() <= at
 					&& (other.lost != null || other.end() < other.endedAt
-					// Just when it was released.
+					// At the moment of its release.
 							|| other.releasing != null && other.releasing.until() > 0));
 	}
 
 	/**
-	 * Until when, give or take a lease, something may be stored of a request. What was
-	 * under way when it ended may arrive when a trouble is over, and what ended it not.
+	 * Return the time, within a lease, until which a request may have an entry. A command
+	 * that was under way at its end may arrive when a trouble is over, and the command
+	 * that ended the request may not.
 	 */
 	private long mayHaveUntil(Request request) {
 		long end = Math.min(
 				(request.granted != null) ? Math.max(request.root.holdEnd, request.retainedUntil) : request.answeredAt,
 				Request.NEVER);
 		long arrival = troubleOver(request.asked.by(), end);
-		// What comes out of one trouble may come into the next.
+		// A command that is late by a trouble may run into the next trouble.
 		for (long before = end; arrival != before;) {
 			before = arrival;
 			arrival = troubleOver(request.asked.by(), before);
@@ -126,7 +132,10 @@ final class ReasonChecker {
 			.orElse(at);
 	}
 
-	/** A request that is told that others have it must have met others, not silence. */
+	/**
+	 * Check that a request that was refused because of other owners met other owners, not
+	 * silence.
+	 */
 	void judgeTimeOuts(String group, List<Request> all) {
 		long lease = all.stream().mapToLong((request) -> request.asked.lease()).max().orElse(0) + this.history.slack();
 		for (Request request : all) {
@@ -151,7 +160,7 @@ final class ReasonChecker {
 				}
 			}
 			if (!met) {
-				this.history.violated(8, "told that others have " + group + ", but there were none"
+				this.history.violated(8, "refused because of other owners of " + group + ", but there were none"
 						+ (silent ? " before the outage" : "") + ": " + request);
 			}
 		}

@@ -4,8 +4,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 /**
- * The judge of histories refuses what ended for a reason that was not there, which is
- * property 8.
+ * Judge of histories: ends with a false reason are refused, which is property 8.
  */
 class ReasonCheckerTests extends CheckerTestCase {
 
@@ -14,20 +13,20 @@ class ReasonCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("8: a limit that was set before the last one may be back when another server took over")
+	@DisplayName("8: An earlier limit may be in force again after a fail-over")
 	void limitsOfAnotherServer() {
 		String before = "0 LIMIT key=k limit=1 until=1";
 		String after = "2 LIMIT key=k limit=-1 until=3";
 		String asked = "50 ASKED by=a id=1 mode=PERMITS key=k permits=2 limit=3";
 		String refused = "60 REFUSED id=1 why=EXCEEDS_LIMIT";
 		refuses(8, before, after, asked, refused);
-		// What was set last may be gone with the server.
+		// The last limit may be lost with its server.
 		accepts(before, after, "5 FAILED_OVER until=90", asked, refused);
 		refuses(8, before, after, "5 FAILED_OVER until=90", "7 LIMIT key=k limit=-1 until=8", asked, refused);
 	}
 
 	@Test
-	@DisplayName("8: what comes late out of one trouble may meet the next, and be stored after that")
+	@DisplayName("8: A command that is late by a trouble may run into the next trouble, and be stored after that")
 	void troublesInSequence() {
 		String[] before = { "0 ASKED by=b id=1 mode=EXCLUSIVE key=k lease=100", "1 GRANTED id=1 fence=1 until=101",
 				"20 RELEASING id=1", "21 RELEASED id=1 why=RELEASED",
@@ -42,7 +41,7 @@ class ReasonCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("8: a refusal for a reason that was not is refused")
+	@DisplayName("8: A refusal with a false reason is refused")
 	void reasons() {
 		String asked = "10 ASKED by=a id=1 mode=EXCLUSIVE key=k user=u until=500";
 		String other = "0 ASKED by=b id=2 mode=EXCLUSIVE key=k";
@@ -76,7 +75,7 @@ class ReasonCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("8: the store's trouble is not another owner")
+	@DisplayName("8: The store's trouble is not another owner")
 	void timeOuts() {
 		String asked = "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500";
 		String refused = "2500 REFUSED id=1 why=TIMED_OUT";
@@ -90,7 +89,7 @@ class ReasonCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("8: who gave up may be granted it at the end of an outage, and has it for a lease")
+	@DisplayName("8: A request that gave up may be granted at the end of an outage, and holds for a lease time")
 	void timeOutsAfterAnOutage() {
 		String[] after = { "0 ASKED by=b id=2 mode=EXCLUSIVE key=k lease=300", "5 REFUSED id=2 why=INTERRUPTED",
 				"4 INTERRUPTED id=2", "2000 ASKED by=a id=1 mode=EXCLUSIVE key=k until=2500",
@@ -106,7 +105,7 @@ class ReasonCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("8: over before its release, and told to be released, is refused")
+	@DisplayName("8: A lease that ended before its release and is reported as released is refused")
 	void toldToBeReleased() {
 		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
 		refuses(8, and(held, "400 RELEASING id=1 until=300", "401 RELEASED id=1 why=RELEASED"));
@@ -115,7 +114,7 @@ class ReasonCheckerTests extends CheckerTestCase {
 	}
 
 	@Test
-	@DisplayName("8: held until its release, and told to be lost, is refused")
+	@DisplayName("8: A lease that was held until its release and is reported as lost is refused")
 	void toldToBeLost() {
 		String[] held = { "0 ASKED by=a id=1 mode=EXCLUSIVE key=k lease=300", "10 GRANTED id=1 fence=64 until=300" };
 		refuses(8, and(held, "100 RELEASING id=1", "101 RELEASED id=1 why=LOST"));

@@ -7,7 +7,8 @@ import java.util.TreeMap;
 import io.holdfast.history.Event.Type;
 
 /**
- * Judges what is stored, repeated, renewed and left: no more than is held and waited for.
+ * Judges stored entries, repeated commands, renewals and leftovers: no more than is held
+ * and waited for.
  */
 final class RemainsChecker {
 
@@ -80,7 +81,7 @@ final class RemainsChecker {
 		}
 	}
 
-	/** Whether one of several may be nested in it, while the others are waited for. */
+	/** Return whether a part of a waiting request may be nested in the hold. */
 	private boolean isEnteredByPart(Request request, long at) {
 		return this.history.groups()
 			.get(request.group())

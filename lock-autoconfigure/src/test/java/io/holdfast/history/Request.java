@@ -7,27 +7,27 @@ import io.holdfast.history.Event.Mode;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a history tells of one request, and of the lease that came of it.
+ * Content of a history about a request and its lease.
  */
 final class Request {
 
 	/** More than any clock shows. */
 	static final long NEVER = Long.MAX_VALUE / 4;
 
-	/** How many permits a whole lock counts for; a reader counts for one. */
+	/** Weight of a whole lock in permits; a reader has the weight 1. */
 	static final long WHOLE = 1_000_000_000;
 
 	final Event asked;
 
-	/** How long others are kept out after its loss. */
+	/** Time during which the key stays taken after a loss. */
 	long margin;
 
 	long interruptedAt = NEVER;
 
-	/** Who decides on its turn; {@code null} if it has none. */
+	/** Owner of the decision on its turn; {@code null} without a turn. */
 	@Nullable String inTurn;
 
-	/** When it was granted or refused. */
+	/** Time of the grant or refusal. */
 	long answeredAt = NEVER;
 
 	@Nullable Event granted;
@@ -37,34 +37,36 @@ final class Request {
 	/** When replicas had confirmed its grant. */
 	long confirmedAt = NEVER;
 
-	/** Whom the store granted what was passed on to it; itself if nothing was. */
+	/**
+	 * Receiver of the store's grant before all hand-overs; itself without a hand-over.
+	 */
 	Request first = this;
 
-	/** From whom it was passed on; {@code null} if it was not. */
+	/** Former lease of a hand-over; {@code null} without a hand-over. */
 	@Nullable Request before;
 
 	/**
-	 * When the store granted what was passed on to it from a part of a request that never
-	 * was granted as a whole: nothing else is told of that.
+	 * Time of the store's grant to a part of a request that was never granted as a whole,
+	 * before a hand-over to this request; the history has no other trace of that part.
 	 */
 	long storedAt = NEVER;
 
 	/**
-	 * When the next one learnt that it has been passed on. What is renewed at that moment
-	 * is the next one's already, which may have been called for it long after its end.
+	 * Time when the next lease learnt of the hand-over. A renewal at that moment belongs
+	 * to the next lease, which may have been called for it long after its end.
 	 */
 	long passedOnAt = NEVER;
 
-	/** When the store last granted what it had granted before. */
+	/** Time of the store's last repeated grant. */
 	long grantedAgainAt = Long.MIN_VALUE;
 
-	/** When its user began to release it, or learnt that it is lost. */
+	/** Time when the user began the release, or learnt of the loss. */
 	long endedAt = NEVER;
 
-	/** Until when it was held if that does not end it before; 0 if it was at its end. */
+	/** End of the hold without an earlier end; 0 at the end itself. */
 	long heldUntil;
 
-	/** Until when it was valid for all that its user knew, whatever ended it before. */
+	/** End of the validity as known to the user, with or without an earlier end. */
 	long validUntil;
 
 	@Nullable Event lost;
@@ -73,27 +75,29 @@ final class Request {
 
 	final List<Event> answers = new ArrayList<>(1);
 
-	/** When the store answered to its release that it held nothing. Of a root. */
+	/** Time when the store found nothing to release. Of a root. */
 	long goneAt = NEVER;
 
 	long retainedUntil;
 
-	/** What it is nested in, directly or not; itself if it is not nested. */
+	/** The outermost lease; itself without an outer lease. */
 	Request root = this;
 
-	/** The longest lease time of all that share one hold. Of a root. */
+	/** The longest lease time of all leases on the hold. Of a root. */
 	long longestLease;
 
-	/** When the last of all that share one hold ended. Of a root. */
+	/** End of the last lease on the hold. Of a root. */
 	long holdEnd;
 
-	/** When the last of them was released or known to be lost. Of a root. */
+	/**
+	 * Time when the last lease on the hold was released or known to be lost. Of a root.
+	 */
 	long usedUntil;
 
-	/** When the release of the last of them began, lost or not. Of a root. */
+	/** Start of the last release on the hold, lost or not. Of a root. */
 	long releasedAt;
 
-	/** The longest margin of them. Of a root. */
+	/** The longest margin of the leases on the hold. Of a root. */
 	long lossMargin;
 
 	Request(Event asked) {
@@ -112,7 +116,7 @@ final class Request {
 		return this.asked.why().equals("PART");
 	}
 
-	/** Locks of all modes share their keys, semaphores have others. */
+	/** Locks of all modes share their keys, semaphores have keys of their own. */
 	String group() {
 		return (isPermits() ? "semaphore " : "lock ") + this.asked.key();
 	}
@@ -121,12 +125,12 @@ final class Request {
 		return ((event.mode() == Mode.PERMITS) ? "semaphore " : "lock ") + event.key();
 	}
 
-	/** Whether it began a hold, and not entered one that was there. */
+	/** Return whether the lease began a hold, instead of entering an existing hold. */
 	boolean isHold() {
 		return this.granted != null && this.root == this;
 	}
 
-	/** How many permits it counts for. */
+	/** Return the weight in permits. */
 	long weight() {
 		if (!isPermits()) {
 			return isWhole() ? WHOLE : 1;
@@ -138,7 +142,7 @@ final class Request {
 		return isPermits() ? this.asked.limit() : WHOLE;
 	}
 
-	/** Since when the store may have what is granted to it. */
+	/** Return the earliest time of an entry in the store. */
 	long firstAskedAt() {
 		return Math.min(this.first.asked.at(), this.storedAt);
 	}

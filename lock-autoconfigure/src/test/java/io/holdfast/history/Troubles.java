@@ -9,7 +9,7 @@ import java.util.stream.Stream;
 import io.holdfast.history.Event.Type;
 
 /**
- * What a history tells of no single request: what went wrong, and what was seen.
+ * Faults and observations of a history that belong to no single request.
  */
 final class Troubles {
 
@@ -45,7 +45,7 @@ final class Troubles {
 		return Stream.of(types).anyMatch(this.events::containsKey);
 	}
 
-	/** When an instance died; {@link Request#NEVER} if it did not. */
+	/** Return the time of an instance's death; {@link Request#NEVER} without a death. */
 	long crashOf(String instance) {
 		return this.crashes.getOrDefault(instance, Request.NEVER);
 	}

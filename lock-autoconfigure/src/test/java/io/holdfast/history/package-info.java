@@ -1,6 +1,6 @@
 /**
- * What happened to locks and permits, in one JVM or in several, in virtual time or in
- * real, as plain events; and who judges whether it may happen.
+ * Events of locks and permits, in one JVM or in several, in virtual time or in real time;
+ * and the judges of these events.
  */
 @NullMarked
 package io.holdfast.history;
