@@ -43,11 +43,11 @@ import org.springframework.context.annotation.Configuration;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Main class of a child JVM: an instance whose threads use locks and semaphores until it
- * is told to {@code end}, when they are through with what they have, or to
- * {@code shut-down} around them. On {@link #OBSERVE_SLOWLY} an observation handler takes
- * a second for each request, for so many milliseconds. Arguments: file of its history,
- * name, seed, threads, host, port, key prefix, properties.
+ * Main class of a child JVM: an instance whose threads use locks and semaphores until the
+ * line {@code end}, when they end their uses, or {@code shut-down} during them. After
+ * {@link #OBSERVE_SLOWLY} an observation handler takes a second for each request, for the
+ * given milliseconds. Arguments: file of its history, name, seed, threads, host, port,
+ * key prefix, properties.
  */
 final class ChaosMain {
 
@@ -126,7 +126,7 @@ final class ChaosMain {
 		}
 	}
 
-	/** The first of all calls are late because they load what all calls need. */
+	/** The first of all calls are late because they load classes for all later calls. */
 	private static void warmUp(LockService locks, SemaphoreService semaphores) {
 		boolean warm = false;
 		long late = System.nanoTime() + READY.toNanos();
@@ -176,7 +176,7 @@ final class ChaosMain {
 
 	}
 
-	/** Slow at each request for a lease for as long as it is told to be. */
+	/** Slow at each request for a lease, for a given time. */
 	static final class SlowHandler implements ObservationHandler<LeaseObservationContext> {
 
 		private static final Set<HoldfastObservationDocumentation> REQUESTS = EnumSet

@@ -17,11 +17,10 @@ import org.junit.jupiter.api.Timeout;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The long form of {@link ChaosTests}, one round after the other:
- * {@code -Dholdfast.test.chaos-time} of the tests' JVM tells for how long, for example
- * {@code PT8H}, an hour unless told otherwise; {@code -Dholdfast.test.seed} with which
- * seed to begin; those that are odd are for Sentinel. The figures go to
- * {@code target/chaos/figures.txt}.
+ * The long form of {@link ChaosTests}, in consecutive rounds. System properties of the
+ * tests' JVM: {@code -Dholdfast.test.chaos-time} is the whole time, for example {@code
+ * PT8H}, an hour by default; {@code -Dholdfast.test.seed} is the first seed; odd seeds
+ * use Sentinel. The figures go to {@code target/chaos/figures.txt}.
  */
 @Tag("chaos")
 @Timeout(value = 1, unit = TimeUnit.DAYS)
@@ -30,7 +29,7 @@ class ChaosRunTests {
 	private static final Duration TIME = Duration.parse(System.getProperty("holdfast.test.chaos-time", "PT1H"));
 
 	@Test
-	@DisplayName("what three JVMs do while things go wrong for long is what must be")
+	@DisplayName("Three JVMs violate no property under faults for a long time")
 	void rounds() throws Exception {
 		long seed = Long.getLong("holdfast.test.seed", System.currentTimeMillis());
 		Figures figures = new Figures();

@@ -21,11 +21,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Slow
 class ChaosTests {
 
-	/** {@code -Dholdfast.test.seed} of the tests' JVM has other things go wrong. */
+	/** {@code -Dholdfast.test.seed} of the tests' JVM selects other faults. */
 	private static final long SEED = Long.getLong("holdfast.test.seed", 2);
 
 	@Test
-	@DisplayName("what three JVMs do while things go wrong is what must be")
+	@DisplayName("Three JVMs violate no property under faults")
 	void round(TestRedis redis) throws Exception {
 		Logger root = (Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME);
 		Level level = root.getLevel();
@@ -37,7 +37,7 @@ class ChaosTests {
 		if (Round.passes(SEED) > 0) {
 			assertThat(figures.passedOn()).isPositive();
 		}
-		assertThat(root.getLevel()).as("what the tests after it log").isEqualTo(level);
+		assertThat(root.getLevel()).as("log level of the following tests").isEqualTo(level);
 	}
 
 }

@@ -29,9 +29,8 @@ import io.holdfast.history.HistoryFile;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread of an instance that acquires, holds and releases what others want too, and
- * writes down what it sees. Times are taken so that it never claims to hold for longer
- * than it was told.
+ * A thread of an instance that acquires, holds and releases shared keys, and writes a
+ * history. Times are taken so that no hold is claimed beyond its lease.
  */
 final class ChaosUser implements Runnable {
 
@@ -195,7 +194,7 @@ final class ChaosUser implements Runnable {
 	private void lost(Wish wish, Grant grant) {
 		long now = System.nanoTime();
 		if (wish.keys().size() > 1) {
-			// One of them is; which, it is not told.
+			// A part is lost, and it is unknown which part.
 			long until = Math.min(now, grant.until.get());
 			wish.keys().forEach((key) -> write(now, Type.LOST, id(wish, grant.id, key), (event) -> event.until(until)));
 			return;
@@ -225,7 +224,7 @@ final class ChaosUser implements Runnable {
 
 	private void release(Wish wish, Grant grant) {
 		long now = System.nanoTime();
-		// Looked at after the time was taken: it was held then if it is held now.
+		// Checked after the time was taken: a lease that is held now was held then.
 		long until = grant.lease.isHeld() ? 0 : Math.min(now, grant.until.get());
 		List<String> ids = wish.keys().stream().map((key) -> id(wish, grant.id, key)).toList();
 		ids.forEach((id) -> write(now, Type.RELEASING, id, (event) -> event.until(until)));
@@ -246,7 +245,7 @@ final class ChaosUser implements Runnable {
 		this.history.write(more.apply(Event.of(at, type, this.instance).id(id)));
 	}
 
-	/** What is held, and until when at least. */
+	/** A lease, and the least end of its hold. */
 	private record Grant(String id, Lease lease, AtomicLong until) {
 	}
 

@@ -8,13 +8,13 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Something that goes wrong.
+ * A fault.
  *
- * @param atMillis when, after the beginning
- * @param kind what
- * @param instance with which instance, where that matters
- * @param millis for how long, where that matters
- * @param chance whatever else matters
+ * @param atMillis time since the beginning
+ * @param kind the kind of fault
+ * @param instance the instance, where that matters
+ * @param millis the duration, where that matters
+ * @param chance further chance
  */
 record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 
@@ -22,11 +22,11 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 	private static final int LONGEST = (int) (Wish.LONGEST_LEASE.toMillis() * 3 / 2);
 
 	/**
-	 * Have chance decide what goes wrong.
+	 * Return random faults.
 	 * @param random chance
-	 * @param kinds what may
-	 * @param time for how long all in all
-	 * @param instances how many instances there are
+	 * @param kinds the possible kinds
+	 * @param time the whole time
+	 * @param instances the number of instances
 	 * @return faults in their order, about one and a half in a second
 	 */
 	static List<Fault> plan(Random random, Set<Kind> kinds, Duration time, int instances) {
@@ -43,22 +43,22 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		return plan;
 	}
 
-	/** What can go wrong. */
+	/** Kind of a fault. */
 	enum Kind {
 
-		/** An instance is killed, and another one started in its place. */
+		/** An instance is killed and replaced. */
 		KILL(2),
 
-		/** An instance is shut down while it is at work, and another one started. */
+		/** An instance is shut down at work and replaced. */
 		SHUT_DOWN(1),
 
 		/** An instance stands still. */
 		FREEZE(6),
 
-		/** What an instance sends vanishes, and nothing is sent to it. */
+		/** Data from an instance vanishes, and nothing is sent to the instance. */
 		BLACK_HOLE(4),
 
-		/** An instance's connections are closed, and it gets no others. */
+		/** An instance's connections are closed, and new connections refused. */
 		DOWN(4),
 
 		/** An instance gets its replies late. */
@@ -89,7 +89,7 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		FULL_MEMORY(3),
 
 		/**
-		 * The server is killed, and in its place works a replica, or one without data.
+		 * The server is killed and replaced by a replica, or by a server without data.
 		 */
 		KILL_SERVER(1),
 
@@ -102,7 +102,7 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		 */
 		DEMOTE(2),
 
-		/** Another program deletes what is stored of a lock or of a semaphore. */
+		/** Another program deletes the keys of a lock or of a semaphore. */
 		DELETE(2),
 
 		/** An operator ends leases by force. */

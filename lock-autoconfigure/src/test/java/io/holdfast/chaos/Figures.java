@@ -11,7 +11,7 @@ import java.util.stream.Stream;
 import io.holdfast.history.Event;
 
 /**
- * What all rounds come to.
+ * Totals of all rounds.
  */
 final class Figures {
 

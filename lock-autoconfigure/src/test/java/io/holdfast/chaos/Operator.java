@@ -28,11 +28,11 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Does with the server, and by it, what concerns all instances.
+ * Operations on the server and faults that concern all instances.
  */
 final class Operator implements AutoCloseable {
 
-	/** Longer than Redis takes to answer after it was restarted or stood still. */
+	/** Longer than the first answer of Redis takes after a restart or a freeze. */
 	private static final long GRACE = Wish.LONGEST_LEASE.toNanos() + Place.RECOVERY;
 
 	/** For an instance to open its connection to a former master again, at most. */
@@ -44,7 +44,7 @@ final class Operator implements AutoCloseable {
 
 	private final Consumer<Event> history;
 
-	/** Of what happened to all instances. */
+	/** Receiver of the events that concern all instances. */
 	private final Consumer<Event> everybody;
 
 	private final ConfigurableApplicationContext context;
@@ -55,7 +55,7 @@ final class Operator implements AutoCloseable {
 
 	private final StringRedisTemplate template;
 
-	/** One fault at a time. */
+	/** Allows one fault at a time. */
 	final ReentrantLock busy = new ReentrantLock();
 
 	private long graceUntil;
@@ -79,13 +79,13 @@ final class Operator implements AutoCloseable {
 		this.history.accept(Event.of(from, Type.FAILED_OVER, "").until(this.graceUntil));
 	}
 
-	/** Ask the server for nothing. */
+	/** Send a trivial command to the server. */
 	void look() {
 		try {
 			execute("PING");
 		}
 		catch (DataAccessException | IllegalStateException ex) {
-			// It is not there now, or this is not any more.
+			// The server or this connection is down.
 		}
 	}
 
@@ -94,8 +94,8 @@ final class Operator implements AutoCloseable {
 			attempt(fault);
 		}
 		catch (LeaseStoreException | DataAccessException ex) {
-			// Its own connection was met by another fault. What it wrote down before it
-			// began may have happened.
+			// Another fault met this connection. The events before the command stand,
+			// since it may have run.
 		}
 	}
 
@@ -138,14 +138,14 @@ final class Operator implements AutoCloseable {
 			case DEMOTE -> {
 				this.servers.demoteMaster();
 				connectToMaster();
-				// Until the last connection was opened again, if it was lately.
+				// Until the last connection was opened again, if an outage was recent.
 				troubleSince(from, REOPENING);
 				failedOver(from);
 				clearLimits();
 			}
 			case DELETE -> {
 				if (from < this.graceUntil) {
-					// Holders would get it back.
+					// Holders would restore their entries.
 					return;
 				}
 				boolean lock = fault.chance() % 2 == 0;
@@ -171,7 +171,7 @@ final class Operator implements AutoCloseable {
 		}
 	}
 
-	/** Spring's own connection stays at the former master, also when it is reset. */
+	/** Spring's own connection stays at the former master, also after a reset. */
 	private void connectToMaster() {
 		LettuceConnectionFactory connections = (LettuceConnectionFactory) this.template.getRequiredConnectionFactory();
 		insist(() -> {
@@ -247,10 +247,10 @@ final class Operator implements AutoCloseable {
 			.accept(Event.of(from, Type.LIMIT, "").of(Mode.PERMITS, key).permits(0, limit).until(System.nanoTime()));
 	}
 
-	/** So that it is known again what they are: they may be lost, or were set. */
+	/** Make limits known again: earlier changes may be lost or not. */
 	void clearLimits() {
 		for (String key : Wish.SEMAPHORES) {
-			// Any of the attempts may have cleared it, or none but the last.
+			// Any attempt may have cleared the limit, or only the last.
 			long from = System.nanoTime();
 			insist(() -> this.semaphores.admin().clearLimit(key));
 			limit(from, key, -1);
@@ -268,8 +268,8 @@ final class Operator implements AutoCloseable {
 			});
 	}
 
-	/** Write down what is stored. */
-	void tellWhatIsStored() {
+	/** Write the stored entries to the history. */
+	void writeStoredEntries() {
 		long now = System.nanoTime();
 		for (String key : Wish.LOCKS) {
 			LockStatus status = this.locks.status(key);

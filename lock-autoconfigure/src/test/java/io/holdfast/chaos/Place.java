@@ -19,13 +19,13 @@ import org.awaitility.core.ConditionTimeoutException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Where one instance runs after the other, all of them behind one proxy.
+ * Place of an instance and its successors, all behind the same proxy.
  */
 final class Place implements AutoCloseable {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(120);
 
-	/** What it takes to notice that a connection is back, besides the wait for it. */
+	/** Time to notice that a connection is back, besides the wait for the connection. */
 	static final long RECOVERY = TimeUnit.SECONDS.toNanos(2);
 
 	private final Path directory;
@@ -40,7 +40,7 @@ final class Place implements AutoCloseable {
 
 	private final FaultProxy proxy;
 
-	/** One fault at a time. */
+	/** Allows one fault at a time. */
 	final ReentrantLock busy = new ReentrantLock();
 
 	private final List<Path> files = new ArrayList<>();
@@ -149,7 +149,10 @@ final class Place implements AutoCloseable {
 		this.history.accept(Event.of(from, Type.OUTAGE, name()).until(System.nanoTime()));
 	}
 
-	/** A client tries again at intervals as long as it has tried by then. */
+	/**
+	 * A client repeats its attempts at intervals as long as the time of its attempts so
+	 * far.
+	 */
 	private void trouble(long from) {
 		long until = System.nanoTime();
 		this.history.accept(Event.of(from, Type.TROUBLE, name()).until(until + (until - from) + RECOVERY));

@@ -33,9 +33,9 @@ import org.slf4j.LoggerFactory;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * Instances use locks and semaphores while things go wrong as a seed has it, then for a
- * while in peace; what they did is judged when all of it is over. What goes wrong, and
- * when, is the same for a seed, not what comes of it: these are processes.
+ * A round of instances under the faults of a seed, then for a while without faults; the
+ * history is judged at the end. A seed determines the faults and their times, but not
+ * their effects, since the instances are processes.
  */
 final class Round {
 
@@ -51,7 +51,7 @@ final class Round {
 
 	private static final Duration POLL = HANDOFF.plusSeconds(1);
 
-	/** Longer than anybody has to wait for what is free. */
+	/** Longer than the longest wait for a free resource. */
 	private static final Duration PEACE = Wish.LONGEST_LEASE.plus(SLACK).plus(POLL).plusSeconds(2);
 
 	private static final Set<Kind> OF_INSTANCES = EnumSet.range(Kind.KILL, Kind.SLOW_OBSERVER);
@@ -62,7 +62,7 @@ final class Round {
 			"holdfast.lock.local-hand-over.max-time=200ms", "holdfast.semaphore.local-hand-over.max-time=200ms",
 			"logging.level.root=ERROR");
 
-	/** How often what is released is passed on within an instance: all, some, none. */
+	/** Local hand-overs in a row: all, some, none. */
 	private static final List<Integer> PASSES = List.of(HandOverLimits.STRIDE - 1, 4, 0);
 
 	private static final String KEY_PREFIX = "chaos:";
@@ -73,10 +73,10 @@ final class Round {
 
 	private final Path directory;
 
-	/** What this process saw. */
+	/** Events of this process. */
 	private final Collection<Event> seen = new ConcurrentLinkedQueue<>();
 
-	/** What happened to all instances. */
+	/** Events that concern all instances. */
 	private final Collection<Event> everybody = new ConcurrentLinkedQueue<>();
 
 	private final Collection<Fault> faults = new ConcurrentLinkedQueue<>();
@@ -84,9 +84,9 @@ final class Round {
 	private final Collection<Throwable> failures = new ConcurrentLinkedQueue<>();
 
 	/**
-	 * Make one up.
-	 * @param seed what chance begins with
-	 * @param time for how long things go wrong
+	 * Create a round.
+	 * @param seed the start of chance
+	 * @param time the duration of the faults
 	 */
 	Round(long seed, Duration time) {
 		this.seed = seed;
@@ -105,11 +105,10 @@ final class Round {
 	}
 
 	/**
-	 * Run it. Blocks.
-	 * @param servers the Redis, of which nothing else makes use
-	 * @param figures where to count what happened
-	 * @return what must not have happened; the history is kept then, in
-	 * {@code target/chaos}
+	 * Run the round. Blocks.
+	 * @param servers the Redis servers, for this round only
+	 * @param figures the totals to add to
+	 * @return the violations; with any, the history is kept in {@code target/chaos}
 	 */
 	List<String> run(Servers servers, Figures figures) throws Exception {
 		int passes = passes(this.seed);
@@ -138,15 +137,15 @@ final class Round {
 			TimeUnit.NANOSECONDS.sleep(PEACE.toNanos());
 			places.forEach((place) -> place.tell("end"));
 			places.forEach(Place::awaitEnded);
-			// What killed instances held ends by itself.
+			// Leases of killed instances end by themselves.
 			TimeUnit.NANOSECONDS.sleep(Wish.LONGEST_LEASE.toNanos());
 			this.seen.add(Event.of(System.nanoTime(), Type.QUIET, ""));
-			operator.tellWhatIsStored();
+			operator.writeStoredEntries();
 			return judge(places, figures);
 		}
 		finally {
 			places.forEach(Place::close);
-			// The operator's application has set it for all of this JVM.
+			// The operator's application has set the level for all of this JVM.
 			root.setLevel(level);
 			FileSystemUtils.deleteRecursively(this.directory);
 		}

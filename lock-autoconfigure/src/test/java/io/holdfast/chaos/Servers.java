@@ -22,10 +22,10 @@ import static org.awaitility.Awaitility.await;
  */
 sealed interface Servers {
 
-	/** What can go wrong with it and with its instances. */
+	/** Return the possible faults of the servers and their instances. */
 	Set<Kind> faults();
 
-	/** What tells an instance of it, besides a host and a port. */
+	/** Return the properties of an instance for these servers, besides host and port. */
 	List<String> properties();
 
 	/** Address of the server that is used now. */
@@ -37,21 +37,20 @@ sealed interface Servers {
 	/** The server that is used now. */
 	RedisServer master();
 
-	/** Kill the server that is used. Blocks until there is one that grants again. */
+	/** Kill the master. Blocks until a server grants again. */
 	void killMaster();
 
-	/** Have another server take over while the one that is used lives. */
+	/** Fail over to another server while the master lives. */
 	void failOver();
 
 	/**
-	 * Have another server take over while the one that is used lives, and keeps its
-	 * connections.
+	 * Fail over to another server while the master lives and keeps its connections.
 	 */
 	void demoteMaster();
 
 	/**
-	 * A master and a replica behind one address. The master keeps nothing: started again,
-	 * it knows of nothing.
+	 * A master and a replica behind the same address. A master without persistence: after
+	 * a restart its data are gone.
 	 */
 	final class Pair implements Servers {
 
@@ -116,7 +115,7 @@ sealed interface Servers {
 			Member old = this.master;
 			Member next = this.replica;
 			next.awaitReplicated();
-			// It must not grant what the next one does not know.
+			// The old master must not grant after the last replicated write.
 			old.replicate(next);
 			next.promote();
 			this.address.redirect(next.server().host(), next.server().port());
@@ -124,7 +123,7 @@ sealed interface Servers {
 			this.replica = old;
 		}
 
-		/** One of both. */
+		/** A server of the pair. */
 		private record Member(RedisServer server, StringRedisTemplate template) {
 
 			static Member start(TestRedis redis) {
@@ -160,9 +159,9 @@ sealed interface Servers {
 	}
 
 	/**
-	 * A master, of which its replica may lack the last writes, and which takes none while
-	 * it has no replica: otherwise it would renew leases of which its successor does not
-	 * know. Instances find it by themselves, so no proxy is between.
+	 * A master whose replica may lack the last writes, and which refuses writes without a
+	 * replica: otherwise the master would renew leases unknown to its successor.
+	 * Instances find the master through Sentinel, so there is no proxy.
 	 */
 	record Replicated(SentinelRedis servers) implements Servers {
 

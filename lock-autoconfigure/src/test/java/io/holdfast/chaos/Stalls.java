@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Notices when this process, or what it looks at, did not run for a while, whether it was
- * frozen or the machine was busy: what is late then is not late by its own fault.
+ * Detects pauses of this process, or of an observed process, by a freeze or a busy
+ * machine: events that are late by a pause are no violation.
  */
 final class Stalls implements AutoCloseable {
 
@@ -20,9 +20,9 @@ final class Stalls implements AutoCloseable {
 	private volatile boolean closed;
 
 	/**
-	 * Look again and again.
-	 * @param look what takes no time unless something stands still
-	 * @param listener who is told
+	 * Observe repeatedly.
+	 * @param look a check that takes no time except in a pause
+	 * @param listener the receiver of pauses
 	 */
 	Stalls(Runnable look, Listener listener) {
 		this.look = look;
@@ -54,7 +54,7 @@ final class Stalls implements AutoCloseable {
 		this.closed = true;
 	}
 
-	/** Who is told. */
+	/** Receiver of pauses. */
 	interface Listener {
 
 		/** Between two moments, something did next to nothing. */

@@ -10,19 +10,19 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.history.Event.Mode;
 
 /**
- * What a user is about to do, as chance has it.
+ * A random plan of a user's next lease.
  *
- * @param mode as what to acquire
- * @param keys the keys, more than one only for locks
- * @param permits how many permits, of semaphores
- * @param fair whether to stand in line, of semaphores
- * @param face by which calls
- * @param waitMillis how long to wait for it
- * @param leaseMillis how long a lease lasts
+ * @param mode the mode
+ * @param keys the keys, several for locks only
+ * @param permits number of permits, of semaphores
+ * @param fair whether the request is fair, of semaphores
+ * @param face the calls to use
+ * @param waitMillis the wait time
+ * @param leaseMillis the lease time
  * @param renewal whether leases are renewed
- * @param holdMillis how long to hold it
- * @param cancelMillis when to give up waiting, if that is by the face
- * @param nested whether to acquire the same once more while it is held
+ * @param holdMillis the time to hold the lease
+ * @param cancelMillis the time of a cancellation, for some faces
+ * @param nested whether to acquire a nested lease
  */
 record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, int waitMillis, int leaseMillis,
 		boolean renewal, int holdMillis, int cancelMillis, boolean nested) {
@@ -37,7 +37,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 	static final List<String> SEMAPHORES = List.of("s", "t");
 
 	static Wish random(Random random) {
-		// Only what is wanted for equally long is passed on.
+		// Only requests of equal lease times are handed over.
 		int leaseMillis = oneIn(3, random) ? 2500 : (int) LONGEST_LEASE.toMillis();
 		int waitMillis = oneIn(5, random) ? 0 : 100 + random.nextInt(4000);
 		int holdMillis = oneIn(40, random) ? random.nextInt(3 * leaseMillis) : random.nextInt(30);

@@ -1,6 +1,6 @@
 /**
- * Random faults on real processes: instances in JVMs of their own use what they share,
- * and write down what they see; the history of all of them is judged.
+ * Random faults on real processes: instances in JVMs of their own use shared keys and
+ * write histories, which are judged together.
  */
 @NullMarked
 package io.holdfast.chaos;

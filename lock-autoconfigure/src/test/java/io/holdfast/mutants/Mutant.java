@@ -8,17 +8,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A script with one line changed.
+ * A script with a changed line.
  *
  * @param file the name of the script's file
  * @param line the number of the line, from 1
- * @param original the line as it is, stripped
- * @param changed what stands in its place, stripped; empty if it was removed
+ * @param original the original line, stripped
+ * @param changed the new line, stripped; empty if the line was removed
  * @param text the whole file with the change
  */
 record Mutant(String file, int line, String original, String changed, String text) {
 
-	/** What a comparison turns into. */
+	/** Replacements of comparisons. */
 	private static final Map<String, String> TURNED = turned();
 
 	private static final Pattern COMPARISON = Pattern.compile(" (==|~=|<=|>=|<|>) ");
@@ -41,9 +41,9 @@ record Mutant(String file, int line, String original, String changed, String tex
 	}
 
 	/**
-	 * All mutants of a file: each line removed, each comparison turned at its border and
-	 * around, each condition negated, "and" exchanged with "or", small sums without what
-	 * is added. Not all of them are valid scripts.
+	 * Return all mutants of a file: each line removed, each comparison turned at its
+	 * border and around, each condition negated, "and" exchanged with "or", small sums
+	 * without their second number. Not all mutants are valid scripts.
 	 */
 	static List<Mutant> of(String file, String text) {
 		String[] lines = text.split("\n", -1);
@@ -89,8 +89,8 @@ record Mutant(String file, int line, String original, String changed, String tex
 	}
 
 	/**
-	 * What it is called in the list of equivalent ones: without the line's number, which
-	 * changes when others do.
+	 * Return the mutant's name in the list of equivalent mutants: without the line's
+	 * number, which changes with other lines.
 	 */
 	String name() {
 		return this.file + ": " + change();

@@ -58,11 +58,11 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Changes the scripts in one place after the other; each time some test must fail. What
- * no test can notice, because it makes no difference, is listed with the reason in
- * {@code equivalent-mutants.txt}. {@code -Dholdfast.test.mutants=lock-release.lua:23}
- * names what the places begin with, several with commas between. What was seen is written
- * to {@code target/mutants.txt}.
+ * Changes the scripts line by line; each change must fail a test. Changes without an
+ * effect are listed with the reason in {@code equivalent-mutants.txt}. {@code
+ * -Dholdfast.test.mutants=lock-release.lua:23} selects mutants by the starts of their
+ * places, several with commas between. The results are written to {@code
+ * target/mutants.txt}.
  */
 @Tag("mutants")
 @WithRedis
@@ -76,10 +76,10 @@ class ScriptMutantTests {
 
 	private static final Path SEEN = Path.of("target/mutants.txt");
 
-	/** What notices a change, the soonest first; a script is that of the first word. */
+	/** Tests for each script, the quickest first; the first word selects the scripts. */
 	private static final Map<String, List<String>> TESTS = tests();
 
-	/** A server that the tests may share: a change can keep it busy for ever. */
+	/** A server for the tests to share: a change can keep a server busy for ever. */
 	private static RedisServer server;
 
 	private final TestRedis redis;
@@ -139,7 +139,7 @@ class ScriptMutantTests {
 	}
 
 	@Test
-	@DisplayName("All tests that are asked for exist")
+	@DisplayName("All listed tests exist")
 	void allTests() {
 		assertThat(TESTS.values()).allSatisfy((names) -> assertThat(names)
 			.allSatisfy((name) -> assertThatNoException().isThrownBy(() -> Class.forName("io.holdfast." + name))));
@@ -270,7 +270,10 @@ class ScriptMutantTests {
 		}
 	}
 
-	/** The first test of a class that fails; not by chance, as it does so again alone. */
+	/**
+	 * Return the first test of a class that fails, also when it runs alone, and so not by
+	 * chance.
+	 */
 	private @Nullable String failure(String test) {
 		DiscoverySelector all = DiscoverySelectors.selectClass("io.holdfast." + test);
 		for (boolean parallel : List.of(true, false)) {
@@ -390,10 +393,10 @@ class ScriptMutantTests {
 	}
 
 	/**
-	 * How a test failed.
+	 * Failure of a test.
 	 *
 	 * @param test the test
-	 * @param late whether it was broken off
+	 * @param late whether the test was cancelled
 	 */
 	private record Failure(TestIdentifier test, boolean late) {
 	}

@@ -1,6 +1,6 @@
 /**
- * Whether the tests notice when a line of a script is missing or a comparison turned. Run
- * by the profile {@code mutants} only, as it takes long.
+ * Checks that tests notice a missing line or a turned comparison of a script. Run by the
+ * profile {@code mutants} only, since the checks take long.
  */
 @NullMarked
 package io.holdfast.mutants;
