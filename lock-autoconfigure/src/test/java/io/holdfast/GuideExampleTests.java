@@ -51,7 +51,7 @@ class GuideExampleTests {
 			.toList();
 	}
 
-	/** The same however it is laid out. */
+	/** Remove all white space, so that the layout does not matter. */
 	private static String compact(String code) {
 		return code.replaceAll("\\s+", "");
 	}

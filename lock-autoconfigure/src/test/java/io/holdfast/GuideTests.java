@@ -70,7 +70,7 @@ class GuideTests {
 
 	private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
 
-	/** A class of tests, or a method of the class that is named before it in the line. */
+	/** A test class, or a method of the last named class in the line. */
 	private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Tests|Contract))?(?:#(\\w+))?`");
 
 	private static final Pattern PROPERTY = Pattern.compile("(?<![.\\w])holdfast(\\.[a-z]+(-[a-z]+)*)+");
@@ -115,7 +115,7 @@ class GuideTests {
 	}
 
 	@Test
-	@DisplayName("The figures of the README are those of the page about performance")
+	@DisplayName("The figures of the README are on the page about performance")
 	void figures() {
 		assertThat(figures(README)).hasSizeGreaterThan(20).isSubsetOf(figures(DOCS.resolve("performance.md")));
 	}
@@ -162,8 +162,8 @@ class GuideTests {
 	}
 
 	/**
-	 * Paragraphs, items of lists and cells of tables. What is quoted is one word, and a
-	 * link has no address.
+	 * Paragraphs, items of lists and cells of tables. A quotation counts as one word, and
+	 * a link has no address.
 	 */
 	private static List<String> blocks(String prose) {
 		List<String> blocks = new ArrayList<>();
@@ -215,7 +215,7 @@ class GuideTests {
 	}
 
 	@Test
-	@DisplayName("Troubleshooting quotes messages as the code has them")
+	@DisplayName("Troubleshooting quotes messages of the code")
 	void messages() {
 		String code = code().replaceAll("\"\\s*\\+\\s*\"", "");
 		List<String> unknown = new ArrayList<>();

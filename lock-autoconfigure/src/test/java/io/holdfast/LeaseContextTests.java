@@ -52,7 +52,7 @@ class LeaseContextTests {
 	}
 
 	@Test
-	@DisplayName("Where there is no such lease the message names the annotation that would bring one")
+	@DisplayName("Without a lease the message names the annotation for a lease")
 	void none() {
 		assertThatIllegalStateException().isThrownBy(Lease::current)
 			.withMessageStartingWith("There is no lease of a lock or permit here")
@@ -105,7 +105,7 @@ class LeaseContextTests {
 	}
 
 	@Test
-	@DisplayName("A scope is closed also if what ran in it failed")
+	@DisplayName("A scope is closed also after a failure")
 	void scopeOfFailure() {
 		assertThatIllegalStateException().isThrownBy(() -> {
 			try (LeaseContext.Scope scope = this.context.open()) {
@@ -115,7 +115,8 @@ class LeaseContextTests {
 	}
 
 	@Test
-	@DisplayName("A context is its thread's only: others, also those it starts, have none unless they open it")
+	@DisplayName("A context belongs to its thread only: other threads, also its children, have none before they open"
+			+ " it")
 	void otherThreads() throws Exception {
 		try (LeaseContext.Scope scope = this.context.open()) {
 			CompletableFuture<LeaseContext> otherContext = new CompletableFuture<>();

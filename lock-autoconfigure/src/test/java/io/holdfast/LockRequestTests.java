@@ -26,14 +26,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 /**
- * What can be asked of a lock service, and what cannot.
+ * Valid and invalid requests to a lock service.
  */
 class LockRequestTests {
 
 	private static final LockRequest REQUEST = LockRequest.of("stock:1");
 
 	@Test
-	@DisplayName("What is not said is left to the service, but for renewal, re-entry and the mode")
+	@DisplayName("Attributes without a value are left to the service, except for renewal, re-entry and the mode")
 	void defaults() {
 		assertThat(REQUEST.key()).isEqualTo("stock:1");
 		assertThat(REQUEST.keys()).containsExactly("stock:1");
@@ -66,7 +66,7 @@ class LockRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("That code runs under the lease is kept by each change, and makes no other request")
+	@DisplayName("Each change keeps the mark for running code, and the mark does not count in comparisons")
 	void forCode(UnaryOperator<LockRequest> change) {
 		LockRequest request = REQUEST.forCode();
 		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
@@ -78,7 +78,7 @@ class LockRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("That the caller goes on without the lease is kept by each change, and makes no other request")
+	@DisplayName("Each change keeps the mark for optional leases, and the mark does not count in comparisons")
 	void optional(UnaryOperator<LockRequest> change) {
 		LockRequest request = REQUEST.optional();
 		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
@@ -90,7 +90,7 @@ class LockRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("Each change makes another request, leaves the first alone, and keeps all that was said before")
+	@DisplayName("Each change returns a new request, and keeps all other attributes")
 	void change(UnaryOperator<LockRequest> change) {
 		LockRequest changed = change.apply(REQUEST);
 		assertThat(changed).isNotEqualTo(REQUEST).isEqualTo(change.apply(LockRequest.of("stock:1")));
@@ -99,7 +99,7 @@ class LockRequestTests {
 		LockRequest all = full();
 		List<String> words = words(change.apply(all));
 		words.removeAll(words(all));
-		assertThat(words).as("what differs").hasSizeLessThanOrEqualTo(1);
+		assertThat(words).as("differences").hasSizeLessThanOrEqualTo(1);
 	}
 
 	private static LockRequest full() {
@@ -119,7 +119,7 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("What is said is there, and told in words, but for the context")
+	@DisplayName("A request has the given attributes, also in its text, except for the context")
 	void said() {
 		LockRequest request = full().reentrant(false).autoRenew(false);
 		assertThat(request.mode()).isEqualTo(LockMode.READ);
@@ -158,7 +158,7 @@ class LockRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("bounds")
-	@DisplayName("A time that no lease can have is refused, with what it is of, itself and its bounds")
+	@DisplayName("A time out of bounds is refused, with the attribute, the value and the bounds")
 	void timeOutOfBounds(String what, UnaryOperator<LockRequest> change, String value, String bounds) {
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("stock:1")))) {
 			assertThatIllegalArgumentException().isThrownBy(() -> change.apply(request))
@@ -167,7 +167,7 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("A loss margin above a third of the lease time is refused, whichever is set last")
+	@DisplayName("A loss margin above a third of the lease time is refused, in either order of both")
 	void lossMarginAboveAThird() {
 		assertThat(REQUEST.leaseTime(millis(300)).lossMargin(millis(100)).lossMargin()).hasMillis(100);
 		for (UnaryOperator<LockRequest> change : List.<UnaryOperator<LockRequest>>of(
@@ -191,7 +191,7 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("A wait may be as long as anybody likes, but not negative")
+	@DisplayName("A wait time has no upper bound, and is not negative")
 	void waitTime() {
 		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.waitTime(millis(-1)))
 			.withMessage("waitTime of lock 'stock:1' is negative: PT-0.001S; use zero to try once, or waitForever()");
@@ -200,21 +200,21 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("A mode that is null is refused: it would be that of a reader")
+	@DisplayName("A null mode is refused, instead of being taken for a reader")
 	void nullMode() {
 		assertThatNullPointerException().isThrownBy(() -> REQUEST.mode(null)).withMessage("mode");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "", " ", "\t\n" })
-	@DisplayName("A name is not blank")
+	@DisplayName("A blank name is refused")
 	void blankName(String name) {
 		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.name(name))
 			.withMessage("name of lock 'stock:1' is blank: name what it is for, or leave it out");
 	}
 
 	@Test
-	@DisplayName("Neither is it null")
+	@DisplayName("A null name is refused")
 	void nullName() {
 		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.name(null))
 			.withMessageStartingWith("name of lock 'stock:1' is null");
@@ -226,7 +226,7 @@ class LockRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("waysToNameAKey")
-	@DisplayName("A key that is no name is refused however it is given")
+	@DisplayName("An invalid key is refused by each method that takes keys")
 	void badKeys(Consumer<String> request) {
 		assertThatIllegalArgumentException().isThrownBy(() -> request.accept(null))
 			.withMessage("A lock's key must not be null: name what it is for, for example 'stock:SKU0001'");
@@ -240,7 +240,7 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("S9 several keys have one order, whatever order they are given in, and each counts once")
+	@DisplayName("S9 Several keys are sorted, and each counts once")
 	void orderOfKeys() {
 		LockRequest several = LockRequest.ofAll(List.of("b", "a", "C", "b", "ä", "a"));
 		assertThat(several.keys()).containsExactly("C", "a", "b", "ä");
@@ -252,7 +252,7 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("A request for other keys has the terms and the namespace of the first one")
+	@DisplayName("A request for other keys keeps the terms and the namespace")
 	void otherKeys() {
 		assertThat(REQUEST.leaseTime(millis(300)).only(List.of("b", "a")))
 			.isEqualTo(LockRequest.ofAll(List.of("a", "b")).leaseTime(millis(300)));
@@ -291,7 +291,7 @@ class LockRequestTests {
 	}
 
 	@Test
-	@DisplayName("The request for one of the keys is as the request for all otherwise")
+	@DisplayName("A request for one of the keys keeps all other attributes")
 	void only() {
 		LockRequest all = LockRequest.ofAll(List.of("a", "b")).waitForever().name("both").reentrant(false);
 		assertThat(all.only("b")).isEqualTo(LockRequest.of("b").waitForever().name("both").reentrant(false));

@@ -39,8 +39,8 @@ import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.sli
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Which package may use which, so that the engine stays free of Redis and Spring, and the
- * parts can be understood one at a time.
+ * Allowed dependencies between packages, so that the engine stays free of Redis and
+ * Spring, and each part can be understood alone.
  */
 class PackageRulesTests {
 
@@ -99,7 +99,7 @@ class PackageRulesTests {
 			"io.holdfast.engine", List.of("fleet", "", "store"), //
 			"io.holdfast.redis", List.of("", "driver", "script", "key"));
 
-	/** The rooms that other packages may use, beside those without a room. */
+	/** Rooms that are open to all packages, besides packages without rooms. */
 	private static final Set<String> OPEN = Set.of("io.holdfast.autoconfigure", "io.holdfast.engine",
 			"io.holdfast.engine.fleet", "io.holdfast.engine.store", "io.holdfast.observation", "io.holdfast.aop",
 			"io.holdfast.redis", "io.holdfast.redis.driver", "io.holdfast.redis.script", "io.holdfast.redis.key");
@@ -210,8 +210,7 @@ class PackageRulesTests {
 	}
 
 	/**
-	 * A worker of a pool that waits so runs other tasks inside of the locks that it
-	 * holds.
+	 * A waiting worker of a pool would run other tasks inside of its locks.
 	 */
 	@Test
 	void blockingWaitAloneWaitsForAFuture() {
@@ -219,15 +218,14 @@ class PackageRulesTests {
 			.doNotBelongToAnyOf(BlockingWait.class)
 			.should()
 			.callMethodWhere(DescribedPredicate.describe("a future is waited for",
-					// The JDK is not read, so a future is not known for one by its
-					// interface.
+					// The JDK is not read, so the future types are compared directly.
 					(call) -> (call.getTargetOwner().isAssignableTo(Future.class)
 							|| call.getTargetOwner().isAssignableTo(CompletableFuture.class))
 							&& call.getTarget().getName().matches("get|join")))
 			.check(CLASSES);
 	}
 
-	/** Nor does any method that it calls, or that overrides one of those. */
+	/** Covers also called methods and overriding methods. */
 	@Test
 	void aQuestionChangesNothing() {
 		methods().that()

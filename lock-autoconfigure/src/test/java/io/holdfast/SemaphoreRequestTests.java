@@ -17,14 +17,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * What can be asked of a semaphore service, and what cannot.
+ * Valid and invalid requests to a semaphore service.
  */
 class SemaphoreRequestTests {
 
 	private static final SemaphoreRequest REQUEST = SemaphoreRequest.of("geocoder", 10);
 
 	@Test
-	@DisplayName("What is not said is left to the service, but for renewal and the one permit")
+	@DisplayName("Attributes without a value are left to the service, except for renewal and the single permit")
 	void defaults() {
 		assertThat(REQUEST.key()).isEqualTo("geocoder");
 		assertThat(REQUEST.limit()).isEqualTo(10);
@@ -52,7 +52,7 @@ class SemaphoreRequestTests {
 	}
 
 	@Test
-	@DisplayName("What is said is there, and told in words")
+	@DisplayName("A request has the given attributes, also in its text")
 	void said() {
 		SemaphoreRequest request = REQUEST.permits(3)
 			.waitTime(Duration.ofSeconds(10))
@@ -88,7 +88,7 @@ class SemaphoreRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("That code runs under the lease is kept by each change, and makes no other request")
+	@DisplayName("Each change keeps the mark for running code, and the mark does not count in comparisons")
 	void forCode(UnaryOperator<SemaphoreRequest> change) {
 		SemaphoreRequest request = REQUEST.forCode();
 		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
@@ -100,7 +100,7 @@ class SemaphoreRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("That the caller goes on without the lease is kept by each change, and makes no other request")
+	@DisplayName("Each change keeps the mark for optional leases, and the mark does not count in comparisons")
 	void optional(UnaryOperator<SemaphoreRequest> change) {
 		SemaphoreRequest request = REQUEST.optional();
 		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
@@ -112,7 +112,7 @@ class SemaphoreRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("Each change makes another request and leaves the first alone")
+	@DisplayName("Each change returns a new request, and leaves the original unchanged")
 	void change(UnaryOperator<SemaphoreRequest> change) {
 		SemaphoreRequest changed = change.apply(REQUEST);
 		assertThat(changed).isNotEqualTo(REQUEST)
@@ -149,7 +149,7 @@ class SemaphoreRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("bad")
-	@DisplayName("What cannot be is refused, with what it is of, its value and what to do")
+	@DisplayName("An invalid value is refused, with the attribute, the value and the cure")
 	void refused(Function<SemaphoreRequest, SemaphoreRequest> change, String message) {
 		assertThatIllegalArgumentException().isThrownBy(() -> change.apply(REQUEST)).withMessageStartingWith(message);
 	}
@@ -166,7 +166,7 @@ class SemaphoreRequestTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "", " ", "a\u0000b" })
-	@DisplayName("A key that is no name is refused")
+	@DisplayName("An invalid key is refused")
 	void badKeys(String key) {
 		assertThatIllegalArgumentException().isThrownBy(() -> SemaphoreRequest.of(key, 1))
 			.withMessageContaining("semaphore's key");

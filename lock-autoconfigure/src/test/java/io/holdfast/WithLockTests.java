@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Code that services run with its lease, in one of two instances.
+ * Code that services run with a lease, in one of two instances.
  */
 @WithRedis
 class WithLockTests {
@@ -146,7 +146,7 @@ class WithLockTests {
 	}
 
 	@Test
-	@DisplayName("What is only tried does not wait, unless its request says so")
+	@DisplayName("An attempt does not wait, unless its request has a wait time")
 	void triedOnce() throws Exception {
 		LockRequest request = LockRequest.of(this.key);
 		ReactiveLockService reactive = instance.getBean(ReactiveLockService.class);
@@ -166,7 +166,7 @@ class WithLockTests {
 	}
 
 	@Test
-	@DisplayName("A value of null is told from no run")
+	@DisplayName("A null value differs from no run")
 	void nullValue() {
 		LeasedResult<@Nullable String> result = locks.tryWithLock(this.key, () -> null);
 		assertThat(result.isAcquired()).isTrue();
@@ -179,7 +179,7 @@ class WithLockTests {
 	}
 
 	@Test
-	@DisplayName("What the code fails to acquire itself is not taken for the lock around it")
+	@DisplayName("A failed acquisition inside the code is not taken for the lock around the code")
 	void innerLock() {
 		try (LockLease lease = others.acquire("inner lock")) {
 			LockRequest inner = LockRequest.of("inner lock").waitTime(Duration.ZERO);
@@ -191,7 +191,7 @@ class WithLockTests {
 	}
 
 	@Test
-	@DisplayName("The code may ask for its lock again, on its thread and asynchronously")
+	@DisplayName("The code may acquire its lock again, on its thread and asynchronously")
 	void nested() throws Exception {
 		String value = locks.withLock(this.key,
 				() -> locks.withLock(this.key,
@@ -330,7 +330,7 @@ class WithLockTests {
 	}
 
 	@Test
-	@DisplayName("Code runs with permits, which come back when it has ended, also in a transaction")
+	@DisplayName("Code runs with permits, which come back after the code, also in a transaction")
 	void permits() throws Exception {
 		this.transaction.executeWithoutResult((status) -> {
 			String value = semaphores.withPermits(permit(), () -> {

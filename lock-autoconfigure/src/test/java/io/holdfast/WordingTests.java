@@ -29,7 +29,7 @@ class WordingTests {
 	private static final Pattern PRIVATE_WORDS = Pattern
 		.compile("\\b([Ww]hoever|[Ss]omebody|[Nn]obody|[Ee]lsewhere|[Mm]eanwhile|[Ll]ikewise)\\b");
 
-	/** A Javadoc comment, and the first line behind it that is no annotation. */
+	/** A Javadoc comment, and the first line behind it without an annotation. */
 	private static final Pattern JAVADOC = Pattern
 		.compile("/\\*\\*[\\s*]+(.*?)\\*/\\s*(?:@\\w+(?:\\([^)]*\\))?\\s+)*([^\\n]*)", Pattern.DOTALL);
 
@@ -45,7 +45,7 @@ class WordingTests {
 	}
 
 	@Test
-	@DisplayName("Code and guides name who is meant")
+	@DisplayName("Code and guides name persons, instances and threads instead of vague words")
 	void privateWords() {
 		Stream<Path> guides = Stream.concat(Stream.of(Path.of("../README.md"), Path.of("../sample-app/README.md")),
 				ProjectFiles.in(Path.of("../docs"), ".md"));
@@ -81,7 +81,7 @@ class WordingTests {
 	}
 
 	@Test
-	@DisplayName("One name is of one type; properties have types of the same names inside")
+	@DisplayName("A name belongs to one type; only properties repeat names of types")
 	void names() {
 		TreeMap<String, List<String>> byName = new TreeMap<>();
 		ProjectFiles.in(MAIN, ".java")
