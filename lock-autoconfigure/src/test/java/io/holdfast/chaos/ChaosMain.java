@@ -53,12 +53,12 @@ final class ChaosMain {
 
 	static final String OBSERVE_SLOWLY = "observe-slowly ";
 
-	/** The time that a slow observer takes. */
+	/** The delay of a slow observer. */
 	static final Duration SLOWNESS = Duration.ofSeconds(1);
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-	/** An instance that takes longer says why. */
+	/** An instance with a longer start prints the reason. */
 	private static final Duration READY = Duration.ofMinutes(3);
 
 	private static volatile boolean ready;

@@ -14,8 +14,7 @@ import org.slf4j.LoggerFactory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * A short while of random faults on real processes. {@link ChaosRunTests} is the long
- * form.
+ * A short run of random faults on real processes. {@link ChaosRunTests} is the long form.
  */
 @WithRedis
 @Slow

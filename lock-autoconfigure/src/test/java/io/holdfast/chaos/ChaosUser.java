@@ -38,7 +38,7 @@ final class ChaosUser implements Runnable {
 
 	private static final long GLANCE = TimeUnit.MILLISECONDS.toNanos(5);
 
-	/** By how much a lease must have grown to be worth a line. */
+	/** Least growth of a lease for an event. */
 	private static final long RENEWED = TimeUnit.MILLISECONDS.toNanos(100);
 
 	private final String instance;
@@ -55,7 +55,7 @@ final class ChaosUser implements Runnable {
 
 	private final BooleanSupplier goesOn;
 
-	/** Which request of this instance was granted by a token last. */
+	/** Last granted request of this instance by token. */
 	private final Map<String, String> byToken;
 
 	private int asked;

@@ -18,7 +18,7 @@ import java.util.stream.Stream;
  */
 record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 
-	/** Some last longer than leases do. */
+	/** Some faults last longer than leases. */
 	private static final int LONGEST = (int) (Wish.LONGEST_LEASE.toMillis() * 3 / 2);
 
 	/**
@@ -93,7 +93,7 @@ record Fault(long atMillis, Kind kind, int instance, int millis, int chance) {
 		 */
 		KILL_SERVER(1),
 
-		/** A replica takes over from a server that lives. */
+		/** A replica takes over from a live server. */
 		FAIL_OVER(2),
 
 		/**

@@ -68,12 +68,12 @@ final class Figures {
 		return this.granted;
 	}
 
-	/** How many of these leases were passed on within an instance. */
+	/** Number of leases from a local hand-over. */
 	long passedOn() {
 		return this.passedOn;
 	}
 
-	/** How many of a kind went wrong. */
+	/** Number of faults of a kind. */
 	long faults(Fault.Kind kind) {
 		return this.faults.getOrDefault(kind, 0L);
 	}

@@ -35,7 +35,7 @@ final class Operator implements AutoCloseable {
 	/** Longer than the first answer of Redis takes after a restart or a freeze. */
 	private static final long GRACE = Wish.LONGEST_LEASE.toNanos() + Place.RECOVERY;
 
-	/** For an instance to open its connection to a former master again, at most. */
+	/** Longest time until an instance reopens its connection to a former master. */
 	private static final long REOPENING = TimeUnit.SECONDS.toNanos(8);
 
 	private final Servers servers;
@@ -257,7 +257,7 @@ final class Operator implements AutoCloseable {
 		}
 	}
 
-	/** Do something that fails while the operator's own connection is not there. */
+	/** Repeat an action that fails while the operator's own connection is down. */
 	private static void insist(Runnable action) {
 		await().atMost(Duration.ofSeconds(30))
 			.pollInterval(Duration.ofMillis(100))

@@ -45,7 +45,7 @@ final class Place implements AutoCloseable {
 
 	private final List<Path> files = new ArrayList<>();
 
-	/** Of all instances that there were. */
+	/** Of all instances so far. */
 	final List<String> names = new ArrayList<>();
 
 	private ChildJvm instance;
@@ -79,7 +79,7 @@ final class Place implements AutoCloseable {
 		return this.names.get(this.names.size() - 1);
 	}
 
-	/** All that its instances wrote down. */
+	/** Return all events of its instances. */
 	List<Path> files() {
 		return this.files;
 	}

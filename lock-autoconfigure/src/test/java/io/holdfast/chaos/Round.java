@@ -42,8 +42,8 @@ final class Round {
 	private static final int INSTANCES = 3;
 
 	/**
-	 * How late a wait may end, on a busy machine and behind a slow observer; and how late
-	 * a user may learn.
+	 * Longest delay of the end of a wait, on a busy machine and behind a slow observer;
+	 * and of a user's knowledge.
 	 */
 	private static final Duration SLACK = Duration.ofSeconds(2).plus(ChaosMain.SLOWNESS);
 
@@ -99,7 +99,7 @@ final class Round {
 		}
 	}
 
-	/** How often something is passed on within an instance, in the round of a seed. */
+	/** Return the local hand-overs in a row, in the round of a seed. */
 	static int passes(long seed) {
 		return PASSES.get(Math.floorMod(seed / 2, 3));
 	}

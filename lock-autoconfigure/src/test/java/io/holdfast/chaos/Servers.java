@@ -18,7 +18,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The Redis of a round, by itself or with a replica.
+ * The Redis servers of a round: a single server, or a server and a replica.
  */
 sealed interface Servers {
 
@@ -28,13 +28,13 @@ sealed interface Servers {
 	/** Return the properties of an instance for these servers, besides host and port. */
 	List<String> properties();
 
-	/** Address of the server that is used now. */
+	/** Return the address of the present server. */
 	String host();
 
 	/** Port of that address. */
 	int port();
 
-	/** The server that is used now. */
+	/** Return the present server. */
 	RedisServer master();
 
 	/** Kill the master. Blocks until a server grants again. */

@@ -29,7 +29,7 @@ final class Stalls implements AutoCloseable {
 		this.listener = listener;
 	}
 
-	/** Begin, on a thread of its own. */
+	/** Start on a thread of its own. */
 	void start() {
 		Thread watch = new Thread(this::watch, "stalls");
 		watch.setDaemon(true);
@@ -57,7 +57,7 @@ final class Stalls implements AutoCloseable {
 	/** Receiver of pauses. */
 	interface Listener {
 
-		/** Between two moments, something did next to nothing. */
+		/** Called after a pause between two moments. */
 		void stalled(long from, long until);
 
 	}

@@ -60,7 +60,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 		return all.get(random.nextInt(all.size()));
 	}
 
-	/** The same within itself, for a short while. */
+	/** Return the nested wish, for a short while. */
 	Wish again() {
 		return new Wish(this.mode, this.keys, this.permits, this.fair, Face.BLOCKING, this.waitMillis, this.leaseMillis,
 				this.renewal, 5, 0, false);
@@ -89,7 +89,7 @@ record Wish(Mode mode, List<String> keys, int permits, boolean fair, Face face, 
 			.autoRenew(this.renewal);
 	}
 
-	/** By which calls something is acquired. */
+	/** Calls for an acquisition. */
 	enum Face {
 
 		BLOCKING, ASYNC, CANCELLED

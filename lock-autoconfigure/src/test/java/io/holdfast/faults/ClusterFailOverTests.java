@@ -36,7 +36,7 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 @Slow
 class ClusterFailOverTests {
 
-	/** Longer than a fail-over takes, and until a driver has found the new master. */
+	/** Longer than a fail-over and the driver's search for the new master. */
 	private static final Duration LEASE = Duration.ofSeconds(30);
 
 	private final RedisCluster cluster;
@@ -61,7 +61,7 @@ class ClusterFailOverTests {
 			.orElseThrow();
 	}
 
-	/** Whether all that is claimed by that key is kept by the master. */
+	/** Return whether the master has all claims of the key. */
 	private boolean isMasters(String key) {
 		return Stream.of(Pool.values())
 			.map((pool) -> pool.holdersKey(this.fleet, pool.key(key)))
@@ -112,7 +112,7 @@ class ClusterFailOverTests {
 		claims.assertHandedOver();
 		this.cluster.restart(this.master);
 		new Claims(this.fleet, this.key, LEASE, other).waitedForBy(instance).assertHandedOver();
-		// A release that was on its way to the master that died ends with its lease.
+		// A release on its way to the dead master ends with its lease.
 		this.fleet.awaitNothingLeft(LEASE.plus(SOON));
 	}
 

@@ -23,7 +23,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 /**
- * A narrow user of a cluster, where Lettuce has needs of its own.
+ * A user with few rights in a cluster, where Lettuce needs some of its own.
  */
 @WithRedis
 class ClusterRightsTests {

@@ -13,15 +13,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Sentinel replaces the master by a replica that has all that was written.
+ * Sentinel replaces the master by a replica with all writes.
  */
 @WithRedis
 @Slow
 class FailOverTests {
 
 	/**
-	 * Longer than a fail-over takes since the last renewal: with a sentinel that looks
-	 * every ten seconds, and a busy machine.
+	 * Longer than the time from the last renewal to the end of a fail-over, with a check
+	 * of the sentinel every ten seconds, on a busy machine.
 	 */
 	private static final Duration LEASE = Duration.ofSeconds(30);
 

@@ -4,7 +4,7 @@ import io.holdfast.testing.RedisTestCase;
 import org.junit.jupiter.api.BeforeEach;
 
 /**
- * Tests with applications on the Redis that all tests share.
+ * Tests with applications on the shared Redis.
  */
 abstract class FaultTestCase extends RedisTestCase {
 

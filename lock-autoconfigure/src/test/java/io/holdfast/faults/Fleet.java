@@ -68,12 +68,12 @@ final class Fleet implements AutoCloseable {
 		redis.closeAtEnd(this::close);
 	}
 
-	/** On the Redis that all tests share. */
+	/** Create a fleet on the shared Redis. */
 	static Fleet on(TestRedis redis) {
 		return new Fleet(redis, redis.host(), redis.port(), redis.template(), List.of());
 	}
 
-	/** On a server of the test's own. */
+	/** Create a fleet on the test's own server. */
 	static Fleet on(TestRedis redis, RedisServer server) {
 		return new Fleet(redis, server.host(), server.port(),
 				new StringRedisTemplate(redis.connectionFactory(server.host(), server.port())), List.of());
@@ -116,27 +116,27 @@ final class Fleet implements AutoCloseable {
 		return start(this.host, this.port, TestApplication.class, properties);
 	}
 
-	/** Start an instance that reaches Redis through a proxy only. */
+	/** Start an instance with a proxy before Redis. */
 	Instance start(FaultProxy proxy, String... properties) {
 		return start(proxy, TestApplication.class, properties);
 	}
 
 	/**
-	 * Start an instance of an application that has configuration of its own, and reaches
-	 * Redis through a proxy only.
+	 * Start an instance of an application with its own configuration, and with a proxy
+	 * before Redis.
 	 */
 	Instance start(FaultProxy proxy, Class<?> application, String... properties) {
 		return start(proxy.host(), proxy.port(), application, properties);
 	}
 
-	/** Start an instance of an application that has configuration of its own. */
+	/** Start an instance of an application with its own configuration. */
 	Instance start(Class<?> application, String... properties) {
 		return start(this.host, this.port, application, properties);
 	}
 
 	private Instance start(String redisHost, int redisPort, Class<?> application, String... properties) {
 		List<String> all = new ArrayList<>();
-		// So that a busy machine is not taken for a silent Redis.
+		// Keeps a busy machine from counting as a silent Redis.
 		all.add("holdfast.redis.command-timeout=5s");
 		all.addAll(this.properties);
 		all.addAll(List.of(properties));
@@ -168,7 +168,7 @@ final class Fleet implements AutoCloseable {
 		}
 	}
 
-	/** The name of a lock in Redis. */
+	/** Return the name of a lock in Redis. */
 	String lockKey(String key) {
 		return this.redis.keyPrefix() + key;
 	}
@@ -193,7 +193,7 @@ final class Fleet implements AutoCloseable {
 		return Duration.ofMillis(this.observer.getExpire(lockKey(key), TimeUnit.MILLISECONDS));
 	}
 
-	/** How many instances stand in the queue in Redis. */
+	/** Return the number of queued instances in Redis. */
 	long queued(String key) {
 		Long size = this.observer.opsForZSet().zCard(queueKey(key));
 		return (size != null) ? size : 0;
@@ -210,19 +210,19 @@ final class Fleet implements AutoCloseable {
 		return (fence != null) ? Long.parseLong(fence.split(" ")[0]) : 0;
 	}
 
-	/** Wait until so many instances receive wake-ups. */
+	/** Wait until the given number of instances receives wake-ups. */
 	void awaitListening(int count) {
 		await(count + " subscriptions").atMost(SOON).until(() -> channels() == count);
 	}
 
-	/** How many wake-up channels have a subscriber. */
+	/** Return the number of wake-up channels with a subscriber. */
 	int channels() {
 		Long count = this.observer.execute(CHANNELS, List.of(), channelPrefix() + "*");
 		return (count != null) ? count.intValue() : 0;
 	}
 
 	/**
-	 * Kill all connections that receive wake-ups, of whomever: only for a server of the
+	 * Kill all connections for wake-ups, also of other fleets: only for a server of the
 	 * test's own.
 	 */
 	void killSubscriptions() {
@@ -272,7 +272,7 @@ final class Fleet implements AutoCloseable {
 		return "{" + semaphoreKey(key) + "}:" + part;
 	}
 
-	/** The name of the queue of a lock. */
+	/** Return the name of the queue of a lock. */
 	String queueKey(String key) {
 		return "{" + lockKey(key) + "}:queue";
 	}
@@ -304,18 +304,16 @@ final class Fleet implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until the test has left nothing in Redis but fences, besides that instances
-	 * are there.
+	 * Wait until the test has no keys in Redis but fences and instances.
 	 */
 	void awaitNothingLeft() {
 		awaitNothingLeft(SOON);
 	}
 
 	/**
-	 * Wait until the test has left nothing in Redis but fences, besides that instances
-	 * are there.
-	 * @param most for how long at most: where releases may have been lost, until the
-	 * leases have ended
+	 * Wait until the test has no keys in Redis but fences and instances.
+	 * @param most the longest wait: where releases may have been lost, until the leases
+	 * have ended
 	 */
 	void awaitNothingLeft(Duration most) {
 		await("only fences left in Redis").atMost(most).until(this::keysBesidesFences, List::isEmpty);

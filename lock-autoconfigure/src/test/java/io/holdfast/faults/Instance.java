@@ -76,12 +76,12 @@ record Instance(ConfigurableApplicationContext context) implements AutoCloseable
 		return locks().tryAcquire(key);
 	}
 
-	/** On a thread of its own, which is how most code waits. */
+	/** Acquire on another thread, like most code that waits. */
 	CompletableFuture<LockLease> acquireInBackground(LockRequest request) {
 		return inBackground(() -> acquire(request));
 	}
 
-	/** On a thread of its own, which is how most code waits. */
+	/** Acquire on another thread, like most code that waits. */
 	CompletableFuture<PermitLease> acquireInBackground(SemaphoreRequest request) {
 		return inBackground(() -> acquire(request));
 	}

@@ -17,7 +17,7 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Keys that are used once and never again.
+ * Keys that are used only once.
  */
 @WithRedis
 class KeyChurnTests {

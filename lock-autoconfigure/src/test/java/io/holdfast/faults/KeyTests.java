@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 
 /**
- * Keys under which Redis holds something else.
+ * Keys with a value of another type in Redis.
  */
 @WithRedis
 class KeyTests {

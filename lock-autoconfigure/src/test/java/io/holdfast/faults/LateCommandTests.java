@@ -27,7 +27,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Releases that bring in the next waiter, and run behind the release of that waiter:
- * after a reconnect, or where Redis has to be sent the script again.
+ * after a reconnect, or where Redis needs the script again.
  */
 @WithRedis
 @Slow
@@ -79,7 +79,7 @@ class LateCommandTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	/** Have waiters give up just as they are brought in, round after round. */
+	/** Have waiters give up at the moment of their grant, round after round. */
 	private int giveUpUntil(AtomicInteger faults, int enough) {
 		AtomicInteger rounds = new AtomicInteger();
 		List<CompletableFuture<?>> users = new ArrayList<>();

@@ -32,7 +32,7 @@ class LeaderElectionTests extends FaultTestCase {
 
 	private static final String KEY = "leader:reports";
 
-	/** An instance that leads after another does not do so because a lease has ended. */
+	/** So long that no leader changes because of the end of a lease. */
 	private static final String LONG_LEASE = "holdfast.lock.lease-time=10m";
 
 	private static final String SHORT_LEASE = "holdfast.lock.lease-time=2s";

@@ -50,7 +50,7 @@ final class Load {
 					while (this.goingOn.get()) {
 						each.take(instance);
 					}
-					// Once more, with nothing in the way.
+					// Once more, without a disturbance.
 					each.take(instance);
 					return true;
 				}));

@@ -30,7 +30,7 @@ class ManyKeysTests {
 
 	private static final Duration LEASE = Duration.ofMinutes(10);
 
-	/** For thousands of commands, on however busy a machine. */
+	/** For thousands of commands, on a busy machine. */
 	private static final Duration LONG = Duration.ofSeconds(60);
 
 	/** So that the test measures waits, not repeated commands. */
@@ -56,8 +56,7 @@ class ManyKeysTests {
 			List<CompletableFuture<? extends Lease>> waiting = acquire(waiter, KEYS);
 			await("all in their queues").atMost(LONG).until(() -> queues(fleet) == KEYS);
 			assertThat(waiting).noneMatch(CompletableFuture::isDone);
-			// Grants have had threads for their callbacks, which end when nothing is to
-			// do.
+			// Threads for the callbacks of grants end when they are idle.
 			await("threads as before, while waiting").atMost(LONG).until(() -> threads() <= threads);
 			assertThat(fleet.channels()).as("channels while waiting").isEqualTo(2);
 			assertThat(fleet.connections()).as("connections while waiting").isEqualTo(connections);

@@ -58,7 +58,7 @@ class MinReplicasTests {
 
 	private final RedisServer master;
 
-	/** Between the master and its replica. */
+	/** Proxy between the master and its replica. */
 	private final FaultProxy link;
 
 	private final RedisServer replica;

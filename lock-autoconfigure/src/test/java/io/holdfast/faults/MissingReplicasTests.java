@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Redis wants more replicas for a write ({@code min-replicas-to-write}) than there are.
+ * Redis lacks replicas for writes ({@code min-replicas-to-write}).
  */
 @WithRedis
 class MissingReplicasTests {

@@ -90,7 +90,7 @@ class OddServerTests extends RedisTestCase {
 		});
 	}
 
-	/** Not all is needed for a lock that is free. */
+	/** A free lock does not need all commands. */
 	private static void useAll(Instance instance, Fleet fleet) {
 		instance.acquire(REQUEST).release();
 		Instance holder = fleet.start();

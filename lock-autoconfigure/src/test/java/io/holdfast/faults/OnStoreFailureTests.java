@@ -46,7 +46,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Calls of annotated methods while Redis is not reached.
+ * Calls of annotated methods while Redis is out of reach.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class OnStoreFailureTests extends ProxiedTestCase {

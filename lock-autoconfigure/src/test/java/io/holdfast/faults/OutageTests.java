@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Connections are closed and refused for a while. Redis keeps its data in that time.
+ * Connections are closed and refused for a while. Redis keeps its data.
  */
 class OutageTests extends ProxiedTestCase {
 
@@ -242,7 +242,7 @@ class OutageTests extends ProxiedTestCase {
 			instance.warmUp();
 			restarted.unobserved(() -> {
 				server.kill();
-				// Lettuce's own pauses would be of 8 s and more by then.
+				// Lettuce's own pauses would be 8 s and more by then.
 				await("an outage").during(Duration.ofSeconds(12))
 					.atMost(SOON.multipliedBy(2))
 					.until(() -> isRefused(instance));

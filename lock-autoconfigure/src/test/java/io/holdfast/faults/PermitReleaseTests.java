@@ -50,7 +50,9 @@ class PermitReleaseTests extends FaultTestCase {
 		this.others = this.fleet.start().semaphores();
 	}
 
-	/** Check how many are free, fewer than all: so many are to be had, and no more. */
+	/**
+	 * Check the number of free permits, fewer than all: exactly so many can be acquired.
+	 */
 	private void assertFree(int free) {
 		assertThat(LIMIT - this.semaphores.status(KEY).used()).as("free by status").isEqualTo(free);
 		if (free > 0) {
@@ -154,7 +156,7 @@ class PermitReleaseTests extends FaultTestCase {
 			operator.semaphores().status("warm-up");
 			long before = own.scripts();
 			assertThat(operator.semaphores().admin().forceRelease(KEY)).isTrue();
-			// Some are of instances that say that they are there, or listen.
+			// Some belong to instances that are present, or listen.
 			assertThat(own.scripts() - before).isLessThan(15);
 			assertThat(operator.semaphores().status(KEY).used()).isZero();
 		}

@@ -64,7 +64,7 @@ enum Pool {
 		return (this == SEMAPHORE) ? fleet.semaphoreKey(key, "state") : "{" + fleet.lockKey(key) + "}:fence";
 	}
 
-	/** How many leases are held, for Redis. */
+	/** Return the number of leases in Redis. */
 	long holders(Fleet fleet, String key) {
 		String where = holdersKey(fleet, key);
 		if (fleet.observer().type(where) == DataType.STRING) {
@@ -82,7 +82,7 @@ enum Pool {
 		return Duration.ofMillis((left != null) ? left : 0);
 	}
 
-	/** Wait until so many requests stand in the queue in Redis. */
+	/** Wait until the queue in Redis has the given number of requests. */
 	void awaitQueued(Fleet fleet, String key, int requests) {
 		await(requests + " in the queue of " + key).atMost(SOON)
 			.until(() -> fleet.observer().opsForZSet().zCard(queueKey(fleet, key)), (size) -> size == requests);

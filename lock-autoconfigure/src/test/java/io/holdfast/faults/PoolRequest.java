@@ -23,7 +23,7 @@ import io.holdfast.SemaphoreRequest;
  */
 record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Duration leaseTime) {
 
-	/** How many permits the semaphores have. */
+	/** Number of permits of each semaphore. */
 	static final int LIMIT = 3;
 
 	/** For a share, without waiting. */
@@ -47,7 +47,7 @@ record PoolRequest(Pool pool, String key, boolean isAll, Duration waitTime, Dura
 		return isSemaphore() ? instance.semaphores().acquire(semaphore()) : instance.locks().acquire(lock());
 	}
 
-	/** On a thread of its own, which is how most code waits. */
+	/** Acquire on another thread, like most code that waits. */
 	CompletableFuture<Lease> acquireInBackground(Instance instance) {
 		return Instance.inBackground(() -> acquire(instance));
 	}

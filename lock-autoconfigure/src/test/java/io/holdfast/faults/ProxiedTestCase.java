@@ -12,7 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests with a proxy between some of the applications and Redis.
+ * Tests with a proxy before Redis, for some of the applications.
  */
 abstract class ProxiedTestCase extends FaultTestCase {
 

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Health while Redis answers, and grants nothing.
+ * Health while Redis answers, and grants no lease.
  */
 class RefusalHealthTests extends RedisTestCase {
 

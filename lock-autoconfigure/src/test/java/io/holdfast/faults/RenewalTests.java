@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * How long leases last: as long as they are renewed, and no longer.
+ * Lifetime of leases: as long as they are renewed, and no longer.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class RenewalTests extends FaultTestCase {

@@ -37,7 +37,7 @@ class RestrictedServiceTests extends RedisTestCase {
 	/** A call with a key outside of KEYS. */
 	private static final Pattern BY_NAME = Pattern.compile("redis\\.p?call\\('(?!TIME|PUBLISH)\\w+', (?!KEYS\\[)");
 
-	/** A function that refuses anything else. */
+	/** A function that refuses other arguments. */
 	private static final String OF_NUMBERS = "(function(...) for _, v in ipairs({...}) do"
 			+ " if type(v) ~= 'number' then error('a text for math.$1') end end return math.$1(...) end)(";
 

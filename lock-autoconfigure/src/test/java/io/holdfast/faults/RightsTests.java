@@ -64,7 +64,7 @@ class RightsTests {
 	}
 
 	private void allow(DocumentedRights rights) {
-		// Not "reset", which also sends the user away.
+		// Not "reset", which also closes the user's connections.
 		this.fleet.setUser(Stream
 			.concat(Stream.of("on", ">secret", "resetkeys", "resetchannels", "-@all"), rights.rights().stream())
 			.toArray(String[]::new));
@@ -88,7 +88,7 @@ class RightsTests {
 		String key = "key-" + this.round++;
 		List<HoldfastException> failures = new ArrayList<>();
 		SemaphoreRequest semaphore = SemaphoreRequest.of(key, 5).leaseTime(Duration.ofSeconds(1)).waitTime(SOON);
-		// So that each script is sent in full again.
+		// Each script is sent in full again.
 		this.fleet.onServer((connection) -> connection.scriptingCommands().scriptFlush());
 		tell(failures, () -> instance.locks().status(key));
 		for (Pool pool : Pool.values()) {
@@ -96,7 +96,7 @@ class RightsTests {
 			tell(failures, () -> handOver(request.all().acquireAsync(instance), () -> request.acquireAsync(other)));
 			tell(failures, () -> handOver(request.acquireAsync(instance), () -> request.all().acquireAsync(other)));
 		}
-		// With a hash tag, its keys in Redis begin otherwise.
+		// With a hash tag, the names in Redis have another start.
 		tell(failures, () -> instance.semaphores().acquire(SemaphoreRequest.of("{" + key + "}:tagged", 1)).close());
 		tell(failures, () -> instance.semaphores().admin().setLimit(key, 4));
 		tell(failures, () -> instance.semaphores().admin().clearLimit(key));

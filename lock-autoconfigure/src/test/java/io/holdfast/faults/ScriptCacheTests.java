@@ -19,7 +19,7 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Redis forgets the scripts, again and again.
+ * Redis forgets the scripts repeatedly.
  */
 @WithRedis
 class ScriptCacheTests {

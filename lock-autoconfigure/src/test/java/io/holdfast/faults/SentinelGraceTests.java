@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A fail-over under Sentinel loses a lock, while instances give holders grace.
+ * A fail-over under Sentinel loses a lock, with a grace for holders.
  */
 @WithRedis
 @Slow

@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Redis is there, and cannot serve a request for a moment.
+ * Redis is up, and cannot serve a request for a moment.
  */
 @WithRedis
 class ShortTroubleTests {

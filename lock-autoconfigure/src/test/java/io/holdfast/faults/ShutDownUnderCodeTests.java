@@ -175,7 +175,7 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	/** The kinds of code that may run under a lease when the patience is over. */
+	/** Kinds of code that may run under a lease at the end of the patience. */
 	private enum Kind {
 
 		ANNOTATED(false, (code, work) -> inThread(() -> code.annotated.run(work))),

@@ -74,7 +74,7 @@ class SilentRedisTests extends ProxiedTestCase {
 		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> request.tryAcquire(instance));
 		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.tryAcquireInTime(instance));
 		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.acquire(instance));
-		// Behind a request that has no answer either.
+		// Behind another request without an answer.
 		CompletableFuture<? extends Lease> first = request.all().waitTime(SOON.multipliedBy(2)).acquireAsync(instance);
 		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> brief.all().tryAcquireInTime(instance));
 		assertThat(first).isNotDone();
@@ -242,7 +242,7 @@ class SilentRedisTests extends ProxiedTestCase {
 		this.fleet.awaitQueued("lock");
 		assertThat(other.semaphores().status("permits").used()).isOne();
 		this.proxy.blackHole();
-		// The wait of 1.5 s, and no time-out of a command.
+		// The wait of 1.5 s, without a command timeout.
 		await().atMost(Duration.ofSeconds(10)).until(sold::isDone);
 		assertThat(sold).isCompletedExceptionally();
 		this.proxy.pass();

@@ -55,12 +55,15 @@ final class SoakFigures {
 		return this.rounds.subList(Math.max(WARM_UP, this.rounds.size() / 10), this.rounds.size());
 	}
 
-	/** Whether there are not enough rounds to compare any. */
+	/** Return whether there are too few rounds for a comparison. */
 	boolean isTooFew() {
 		return this.rounds.size() < WARM_UP + 3;
 	}
 
-	/** Of the first, second and last third of the rounds after the warm-up. */
+	/**
+	 * Return the median of the first, second or last third of the rounds after the
+	 * warm-up.
+	 */
 	private long median(Figure figure, int third) {
 		List<Map<Figure, Long>> all = afterWarmUp();
 		List<Long> sorted = all.subList(all.size() * third / 3, all.size() * (third + 1) / 3)
@@ -83,7 +86,7 @@ final class SoakFigures {
 		return lines;
 	}
 
-	/** Check that the last rounds took no more than the first ones. */
+	/** Check that the last rounds took no more than the first rounds. */
 	void assertFlat() {
 		for (Figure figure : Figure.values()) {
 			assertThat(median(figure, 2)).as("%s%n%s", figure.text, String.join(System.lineSeparator(), table()))
@@ -96,7 +99,7 @@ final class SoakFigures {
 
 		THREADS("threads", 2, (fleet) -> threads()),
 
-		/** Also that of the folder itself. */
+		/** Includes the descriptor of the folder itself. */
 		DESCRIPTORS("file descriptors", 4, (fleet) -> Objects.requireNonNull(new File("/dev/fd").list()).length),
 
 		CLIENTS("clients connected to Redis", 0, Fleet::connections),

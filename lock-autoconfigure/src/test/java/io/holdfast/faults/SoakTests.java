@@ -58,7 +58,7 @@ class SoakTests {
 	private static final Duration TIME = DurationStyle
 		.detectAndParse(System.getProperty("holdfast.test.soak-time", "1h"));
 
-	/** For tens of thousands of commands, on however busy a machine. */
+	/** For tens of thousands of commands, on a busy machine. */
 	private static final Duration LONG = Duration.ofMinutes(2);
 
 	private static final Duration HOURS = Duration.ofHours(10);
@@ -114,7 +114,7 @@ class SoakTests {
 		private static final int KINDS = 4;
 
 		private static final String[] PROPERTIES = {
-				// So that fences are gone at the end of each round.
+				// Fences expire before the end of each round.
 				"holdfast.lock.fence-retention=1s",
 				// So that thousands of polling waiters do not overload a busy machine.
 				"holdfast.wake-up.handoff-timeout=30s", "holdfast.redis.command-timeout=60s" };
@@ -146,7 +146,7 @@ class SoakTests {
 
 		private long timedOut;
 
-		/** Given up without knowing, as the machine was busy. */
+		/** Requests without an answer, on a busy machine. */
 		private long unanswered;
 
 		private long cancelled;
@@ -256,7 +256,7 @@ class SoakTests {
 			this.granted += rest.size();
 		}
 
-		/** Keys in turn, some at a time, each for a moment. */
+		/** Use keys in turn, some at a time, each for a moment. */
 		private void use(Instance instance, int count) throws InterruptedException {
 			Semaphore free = new Semaphore(AT_ONCE);
 			CompletableFuture<?> trouble = new CompletableFuture<>();
@@ -285,7 +285,7 @@ class SoakTests {
 			this.lost += held.size();
 		}
 
-		/** A context is closed that still holds something, and waits for something. */
+		/** Close a context with holds and waiters. */
 		private void leave(Instance instance) {
 			// On a machine that is too busy to release the leases in time, they end by
 			// themselves.

@@ -9,7 +9,7 @@ import org.springframework.data.redis.connection.RedisConnection;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.awaitility.Awaitility.await;
 
-/** Trouble of a server that takes no writes. */
+/** Trouble of a server that refuses writes. */
 enum Trouble {
 
 	FULL_MEMORY("OOM") {
@@ -54,7 +54,7 @@ enum Trouble {
 
 	},
 
-	/** A directory is where the file is to be. */
+	/** A directory in place of the file. */
 	FAILED_SAVE("MISCONF") {
 
 		@Override
@@ -98,7 +98,7 @@ enum Trouble {
 
 	};
 
-	/** In the answers of the server. */
+	/** Word in the answers of the server. */
 	final String word;
 
 	Trouble(String word) {

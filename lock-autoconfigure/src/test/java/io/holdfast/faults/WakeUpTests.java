@@ -24,7 +24,7 @@ import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Wake-ups are lost, or not to be had at all. That costs time, and never a turn.
+ * Wake-ups are lost, or impossible. That costs time, and never a turn.
  */
 class WakeUpTests extends RedisTestCase {
 
@@ -168,7 +168,7 @@ class WakeUpTests extends RedisTestCase {
 		Instance subscribed = this.fleet.start(ASK_SELDOM);
 		this.fleet.awaitListening(1);
 		assertHandOff(pool, subscribed, other, NEARLY_ALL);
-		// By a wake-up: as long as a hand-off lasts at first.
+		// By a wake-up: the initial length of a hand-off.
 		assertHandOff(pool, instance, subscribed, Duration.ZERO);
 		pool.assertAllFree(this.fleet, KEY, instance, other, subscribed);
 	}

@@ -41,7 +41,7 @@ class CrashStormTests {
 	/** Upper bound until a kill has met a hold: most children are short-lived. */
 	private static final int MAX_CHILDREN = 4 * CHILDREN;
 
-	/** How many live at the same time. */
+	/** Number of simultaneous children. */
 	private static final int ALIVE = 4;
 
 	/** Threads of each instance: some have to wait even if only one instance is alive. */
@@ -52,7 +52,7 @@ class CrashStormTests {
 	/** Longest life of a child after its start or first hold. */
 	private static final int MOMENT = (int) TimeUnit.MILLISECONDS.toNanos(100);
 
-	/** Long enough for a JVM that has just started on a busy machine to renew in time. */
+	/** Long enough for a new JVM on a busy machine to renew in time. */
 	private static final Duration LEASE = Duration.ofSeconds(10);
 
 	@Test

@@ -10,7 +10,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Many threads that begin at the same moment.
+ * Threads that begin at the same moment.
  */
 final class Crowd {
 

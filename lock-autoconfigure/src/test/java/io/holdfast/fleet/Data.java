@@ -15,14 +15,14 @@ import org.springframework.data.redis.core.script.RedisScript;
 /**
  * Plain values in Redis that nothing protects but the lock: not atomic on purpose.
  *
- * @param template how they are read and written
+ * @param template the access to Redis
  * @param keyPrefix the test's prefix
  */
 record Data(StringRedisTemplate template, String keyPrefix) {
 
 	private static final long PAUSE = TimeUnit.MICROSECONDS.toNanos(500);
 
-	/** Keeps the highest fence that ever wrote, and refuses lower ones. */
+	/** Keeps the highest fence of all writes, and refuses lower fences. */
 	private static final RedisScript<Boolean> FENCED_WRITE = RedisScript.of("""
 			local highest = tonumber(redis.call('HGET', KEYS[1], 'fence') or 0)
 			if tonumber(ARGV[1]) < highest then
@@ -52,7 +52,7 @@ record Data(StringRedisTemplate template, String keyPrefix) {
 		set(name, value + summand);
 	}
 
-	/** Add one under a lock of the same name. */
+	/** Increment a value under a lock of the same name. */
 	Hold addLocked(LockService locks, String name, Duration leaseTime) {
 		LockRequest request = LockRequest.of(name).leaseTime(leaseTime).waitTime(Fleet.PATIENCE);
 		try (LockLease lease = locks.acquire(request)) {

@@ -103,12 +103,12 @@ final class Fleet implements AutoCloseable {
 		return start(count, properties).stream().map(this::semaphores).toList();
 	}
 
-	/** The semaphores of the instance that has these locks. */
+	/** Return the semaphores of a lock service's instance. */
 	SemaphoreService semaphores(LockService locks) {
 		return this.contexts.get(this.services.indexOf(locks)).getBean(SemaphoreService.class);
 	}
 
-	/** The engine of the instance that has these locks. */
+	/** Return the engine of a lock service's instance. */
 	LeaseEngine engine(LockService locks) {
 		return this.contexts.get(this.services.indexOf(locks)).getBean(LeaseEngine.class);
 	}
@@ -175,7 +175,9 @@ final class Fleet implements AutoCloseable {
 		return "{" + lockKey(key) + "}:queue";
 	}
 
-	/** A key of a semaphore: its holders, queue or state, or the operator's limit. */
+	/**
+	 * Return a key of a semaphore: its holders, queue or state, or the operator's limit.
+	 */
 	String semaphoreKey(String key, String part) {
 		return "{" + TestApplication.semaphorePrefix(this.redis.keyPrefix()) + key + "}:" + part;
 	}
@@ -210,12 +212,12 @@ final class Fleet implements AutoCloseable {
 		return template().execute(FIRST_LEASE, List.of(holders));
 	}
 
-	/** Wait until so many instances stand in the queue of a key. */
+	/** Wait until the queue of a key has the given number of instances. */
 	void awaitWaiting(String key, int instances) {
 		awaitSize(queueKey(key), instances);
 	}
 
-	/** Wait until so many requests for permits stand in the queue of a semaphore. */
+	/** Wait until the queue of a semaphore has the given number of requests. */
 	void awaitWaitingForPermits(String key, int requests) {
 		awaitSize(semaphoreKey(key, "queue"), requests);
 	}
@@ -232,7 +234,7 @@ final class Fleet implements AutoCloseable {
 		return template().execute(CHANNELS, List.of(), this.redis.keyPrefix() + "*");
 	}
 
-	/** All that locks and semaphores have left in Redis. */
+	/** Return all keys of locks and semaphores in Redis. */
 	Set<String> keys() {
 		Set<String> keys = new TreeSet<>();
 		for (String start : List.of("", "\\{")) {
@@ -261,7 +263,8 @@ final class Fleet implements AutoCloseable {
 			assertThat(this.services).allMatch(Idleness::of, "is idle");
 			assertThat(channels()).as("one channel per instance, none per key").hasSize(liveInstances());
 		});
-		// -1 is for ever; a key may have expired by now, or in the present second.
+		// -1 is without an expiry; a key may have expired by now, or in the present
+		// second.
 		assertThat(keys()).allMatch((key) -> template().getExpire(key) != -1, "expires");
 	}
 
@@ -270,7 +273,7 @@ final class Fleet implements AutoCloseable {
 		return (int) (contexts + this.workers.stream().filter(Worker::isReady).count());
 	}
 
-	/** Close the instance of a service, as when its application is stopped. */
+	/** Close the instance of a service, like a stop of its application. */
 	void stop(LockService service) {
 		this.contexts.get(this.services.indexOf(service)).close();
 	}

@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The search for locks and semaphores, among many in a real Redis.
+ * The search for locks and semaphores among many in a real Redis.
  */
 @WithRedis
 class FleetSearchTests {
@@ -84,7 +84,7 @@ class FleetSearchTests {
 		this.semaphores = new SemaphoresEndpoint(this.engine);
 	}
 
-	/** So that a busy machine is not taken for a silent Redis. */
+	/** Keeps a busy machine from counting as a silent Redis. */
 	private static EngineSettings settings() {
 		EngineSettings base = EngineSettings.defaults();
 		return new EngineSettings(base.waitTime(), base.leaseTime(), base.maxHold(), base.lossMargin(),

@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A holder's process is killed or frozen.
+ * The process of a holder is killed or frozen.
  */
 class HolderFaultTests extends WorkerFaultTestCase {
 
@@ -236,7 +236,7 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		}
 	}
 
-	/** Wait until so many milliseconds are left to a lock key in Redis. */
+	/** Wait until a lock key has a remaining life within the bounds. */
 	private static long awaitTtl(String what, String key, long least, long most) {
 		return await(what).atMost(Fleet.PATIENCE)
 			.pollDelay(Duration.ZERO)

@@ -12,7 +12,7 @@ final class Limits {
 
 	private final List<Change> changes = new ArrayList<>();
 
-	/** Set the limit, and note when. Not to be called by several threads. */
+	/** Set the limit, and note the time. For a single thread. */
 	void set(SemaphoreService semaphores, String key, int limit) {
 		long calledAt = System.nanoTime();
 		semaphores.admin().setLimit(key, limit);

@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The holder of a lock in the exception of a request that waited in vain.
+ * The holder of a lock in the exception of a refused request.
  */
 @WithRedis
 class LockHolderTests {

@@ -309,7 +309,7 @@ class LockViewTests extends FleetTestCase {
 		fleet.template().delete(fleet.lockKey(this.key));
 	}
 
-	/** For several times the default wait time. */
+	/** Hold for several times the default wait time. */
 	private void awaitStillWaiting(Attempt<?> call) {
 		fleet.awaitWaiting(this.key, 1);
 		await("still waiting").atMost(Fleet.PATIENCE).during(Duration.ofMillis(250)).until(() -> !call.isDone());

@@ -30,7 +30,7 @@ class MinHoldTests {
 
 	private static final Duration MIN_HOLD = Duration.ofSeconds(2);
 
-	/** Redis counts milliseconds of another clock. */
+	/** Redis counts milliseconds by its own clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
 
 	private final Fleet fleet;

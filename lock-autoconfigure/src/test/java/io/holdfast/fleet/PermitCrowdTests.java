@@ -148,7 +148,7 @@ class PermitCrowdTests extends FleetTestCase {
 		return holds;
 	}
 
-	/** When all is quiet, as many permits are free as there are. */
+	/** Check that all permits are free, once all is quiet. */
 	private static void assertAllFree(String key, int limit) {
 		assertThat(contexts.get(1).status(key).used()).as("used when all is quiet").isZero();
 		SemaphoreRequest request = SemaphoreRequest.of(key, limit).permits(limit);

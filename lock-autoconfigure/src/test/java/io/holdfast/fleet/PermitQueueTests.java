@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The order in which requests for permits are served, of several contexts and JVMs.
+ * Order of requests for permits, over several contexts and JVMs.
  */
 @Slow
 class PermitQueueTests extends FleetTestCase {
@@ -161,8 +161,7 @@ class PermitQueueTests extends FleetTestCase {
 	}
 
 	/**
-	 * Stand in the queue, as the so many-th: the instances are three contexts and two
-	 * JVMs.
+	 * Queue a request at the given place: the instances are three contexts and two JVMs.
 	 */
 	private Turn ask(int position, int instance, SemaphoreRequest request, String name) {
 		Turn turn = (instance < contexts.size()) ? Turn.of(contexts.get(instance), request)

@@ -21,12 +21,11 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Permits that several contexts share: when they are granted, how long they last, and how
- * they end.
+ * Permits that several contexts share: their grants, lease times and ends.
  */
 class PermitTests extends FleetTestCase {
 
-	/** For an answer without waiting, on however busy a machine. */
+	/** For an answer without waiting, on a busy machine. */
 	private static final Duration AT_ONCE = Duration.ofSeconds(5);
 
 	private static final Duration LEASE = Duration.ofMillis(800);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Clients of the pattern in the documentation of Redis, and ours, on the same keys.
+ * Clients of the pattern in the documentation of Redis, and ours, with the same keys.
  */
 class PlainClientTests extends FleetTestCase {
 

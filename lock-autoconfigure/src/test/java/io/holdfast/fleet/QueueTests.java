@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The order in which waiting instances are served, and waiters that go away.
+ * Order of waiting instances, and waiters that leave.
  */
 class QueueTests extends FleetTestCase {
 
@@ -178,7 +178,7 @@ class QueueTests extends FleetTestCase {
 				(ex) -> assertThat(ex.getReason()).isEqualTo(reason));
 	}
 
-	/** The release lets the attempt in, and not only its asking again does. */
+	/** The release grants the request, not only its next poll. */
 	private static void assertServed(Attempt<LockLease> attempt, LockLease lease) {
 		assertThat(attempt.isDone()).isFalse();
 		lease.release();

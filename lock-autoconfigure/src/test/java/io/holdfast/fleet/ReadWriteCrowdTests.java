@@ -22,7 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Many readers and writers of 3 contexts and 2 JVMs, and some that are killed.
+ * Many readers and writers of 3 contexts and 2 JVMs, some of which are killed.
  */
 @Slow
 class ReadWriteCrowdTests extends FleetTestCase {

@@ -224,7 +224,7 @@ class ReadWriteTests extends FleetTestCase {
 		return request(mode).waitTime(Duration.ZERO);
 	}
 
-	/** Stand in the queue, as the so many-th. */
+	/** Queue a request at the given place. */
 	private Turn ask(LockService locks, LockRequest request, int position) {
 		Turn turn = Turn.of(locks, request);
 		fleet.awaitWaiting(this.key, position);

@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * A read-write lock in the habit of java.util.concurrent.
+ * A view as a ReadWriteLock of java.util.concurrent.
  */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class ReadWriteViewTests extends FleetTestCase {

@@ -162,7 +162,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 		}
 	}
 
-	/** Reflectively, as the tests are compiled for Java 17. */
+	/** By reflection, since the tests are compiled for Java 17. */
 	private static <T> T inVirtualThread(Callable<T> action) throws Exception {
 		Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
 		FutureTask<T> task = new FutureTask<>(action);
@@ -175,7 +175,7 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 		}
 	}
 
-	/** A way to run something that is not this thread. */
+	/** A way to run an action on another thread. */
 	private interface OtherThread {
 
 		Object call(Callable<?> action) throws Exception;

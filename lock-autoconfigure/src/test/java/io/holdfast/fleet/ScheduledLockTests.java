@@ -32,7 +32,7 @@ class ScheduledLockTests {
 
 	private static final Duration PERIOD = Duration.ofSeconds(2);
 
-	/** Redis counts milliseconds of another clock. */
+	/** Redis counts milliseconds by its own clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
 
 	private final TestRedis redis;

@@ -23,11 +23,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * How many permits there are: as requests say, or as an operator does.
+ * Number of permits: from requests or from an operator.
  */
 class SemaphoreLimitTests extends FleetTestCase {
 
-	/** For an answer without waiting, on however busy a machine. */
+	/** For an answer without waiting, on a busy machine. */
 	private static final Duration AT_ONCE = Duration.ofSeconds(5);
 
 	private static SemaphoreService first;

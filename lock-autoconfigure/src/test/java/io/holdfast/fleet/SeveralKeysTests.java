@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Several keys locked at once, over three contexts and two JVMs, and some that are
+ * Several keys locked at once, over three contexts and two JVMs, some of which are
  * killed.
  */
 @Slow
@@ -33,7 +33,7 @@ class SeveralKeysTests extends FleetTestCase {
 
 	private static final Duration LEASE = Duration.ofMillis(1500);
 
-	/** Redis counts milliseconds of another clock. */
+	/** Redis counts milliseconds by its own clock. */
 	private static final Duration CLOCK = Duration.ofMillis(20);
 
 	private static List<LockService> contexts;

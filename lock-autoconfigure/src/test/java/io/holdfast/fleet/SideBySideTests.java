@@ -117,8 +117,7 @@ class SideBySideTests {
 		String previous = PreviousVersion.classPath();
 		for (int i = 0; i < 2 * ALIVE; i++) {
 			// Six processes connect at once, which takes a busy machine many seconds. A
-			// reply
-			// that is lost is noticed all the same: each is to go on before.
+			// lost reply is noticed all the same: each process has to go on first.
 			boolean old = (i < ALIVE) == (way == Way.UPGRADE);
 			String[] properties = Stream
 				.of(where, List.of(Order.values()[i % 2].properties()), List.of("holdfast.redis.command-timeout=20s"),

@@ -144,17 +144,17 @@ final class Users {
 	}
 
 	/**
-	 * Where uses are written down, by many threads.
+	 * Record of the uses of many threads.
 	 */
 	interface Diary {
 
-		/** Something is held from now on, and its end is not known yet. */
+		/** Note the start of a hold, whose end is not yet known. */
 		void began(Hold hold);
 
 		/** The same ends. */
 		void ended(Hold hold);
 
-		/** Nothing was to be had until the wait was over. */
+		/** Note that no lease was granted within the wait. */
 		void refused();
 
 		/** Handle a release with an unexpected result. */

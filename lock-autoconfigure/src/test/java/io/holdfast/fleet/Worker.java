@@ -182,12 +182,12 @@ final class Worker implements AutoCloseable {
 		return holds(name);
 	}
 
-	/** Have many threads use a lock; see {@link Users}. */
+	/** Use a lock on many threads there; see {@link Users}. */
 	void use(String name, LockRequest request, int threads, int rounds) {
 		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(request)));
 	}
 
-	/** Have many threads use some of several locks; see {@link Users}. */
+	/** Use some of several locks on many threads there; see {@link Users}. */
 	void useSome(String name, LockRequest request, int threads, int rounds) {
 		this.process.send("use-some %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(request)));
 	}
@@ -197,7 +197,7 @@ final class Worker implements AutoCloseable {
 		return name + ":" + key;
 	}
 
-	/** Have many threads use a semaphore; see {@link Users}. */
+	/** Use a semaphore on many threads there; see {@link Users}. */
 	void use(String name, SemaphoreRequest most, int threads, int rounds) {
 		this.process.send("use %s %d %d %s".formatted(name, threads, rounds, RequestLine.of(most)));
 	}

@@ -14,7 +14,7 @@ abstract class WorkerFaultTestCase extends FleetTestCase {
 
 	static final Duration LEASE = Duration.ofMillis(1200);
 
-	/** Redis counts milliseconds of another clock. */
+	/** Redis counts milliseconds by its own clock. */
 	static final Duration CLOCK = Duration.ofMillis(20);
 
 	/** Frozen and thawed. */

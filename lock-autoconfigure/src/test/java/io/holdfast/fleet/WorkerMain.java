@@ -28,8 +28,8 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static io.holdfast.fleet.SpokenDiary.say;
 
 /**
- * Main class of a child JVM: an instance that obeys the lines that {@link Worker} sends.
- * Arguments: host, port, key prefix, properties.
+ * Main class of a child JVM: an instance under the commands of {@link Worker}. Arguments:
+ * host, port, key prefix, properties.
  */
 final class WorkerMain {
 
@@ -43,7 +43,7 @@ final class WorkerMain {
 
 	private final Data data;
 
-	/** Whether releases may report losses that were none. */
+	/** Whether releases may report false losses. */
 	private final boolean falseLosses;
 
 	/** Leases by their names in the lines. */
@@ -141,7 +141,7 @@ final class WorkerMain {
 		say("unheld", name, lastHeld);
 	}
 
-	/** Add ones to a value, under a lock of the same name unless the lease time is 0. */
+	/** Increment a value, under a lock of the same name unless the lease time is 0. */
 	private void add(String name, Duration leaseTime, int threads, int rounds) {
 		Queue<Hold> holds = new ConcurrentLinkedQueue<>();
 		try {

@@ -1,6 +1,6 @@
 /**
- * Locks and semaphores as a fleet of instances uses them: several application contexts in
- * one JVM and in several, on a real Redis, with real faults.
+ * Locks and semaphores of a fleet of instances: several application contexts in one JVM
+ * and in several, on a real Redis, with real faults.
  */
 @NullMarked
 package io.holdfast.fleet;

@@ -21,7 +21,7 @@ final class EndChecker {
 		judgeTime(request);
 		Event lost = request.lost;
 		if (lost != null && request.releasing == null || lost != null && lost.at() <= request.releasing.at()) {
-			// Clocks that run fast or slow round.
+			// Rounding by clocks that run fast or slow.
 			boolean early = lost.until() == 0 || lost.at() + 1 < lost.until();
 			if (early && !hasCause(request, lost.at())) {
 				this.history.violated(3, "lost without a cause: " + lost + " of " + request);
@@ -66,8 +66,8 @@ final class EndChecker {
 	}
 
 	/**
-	 * Whether a late command may get a lock back that was released by force, without a
-	 * message of that release.
+	 * Return whether a late command may restore a lock that was released by force,
+	 * without a message of that release.
 	 */
 	private boolean mayBeGrantedAgainUnheard(Event cutting, Request request) {
 		String by = request.asked.by();

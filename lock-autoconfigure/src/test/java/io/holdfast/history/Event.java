@@ -190,8 +190,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		UNCONFIRMED,
 
 		/**
-		 * The store refused to take in a request of an instance, as its memory was full:
-		 * by, key and mode.
+		 * The store refused a request of an instance for lack of memory: by, key and
+		 * mode.
 		 */
 		FULL,
 
@@ -229,12 +229,12 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		 */
 		RELEASING,
 
-		/** Its release was answered: id; why, the answer. */
+		/** A release was answered: id; why, the answer. */
 		RELEASED,
 
 		/**
-		 * The store answered to its release, which was sent once, that its token held
-		 * nothing: id.
+		 * The store answered a release, which was sent once, that its token held nothing:
+		 * id.
 		 */
 		GONE,
 
@@ -282,8 +282,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		FAILED_OVER,
 
 		/**
-		 * An owner's lease was ended in its name: key and mode; id, or nothing if all of
-		 * the key were; until, as when data is lost.
+		 * An owner's lease was ended by force: key and mode; id, or nothing for all of
+		 * the key; until, as in a loss of data.
 		 */
 		FORCED,
 
@@ -348,8 +348,8 @@ public record Event(long at, Type type, String by, String id, String key, Mode m
 		QUIET,
 
 		/**
-		 * The store had something: key and mode; why, {@code HELD}, {@code WAITING} or
-		 * another word; permits, how many; until when, -1 for ever.
+		 * An entry of the store: key and mode; why, {@code HELD}, {@code WAITING} or
+		 * another word; permits, their number; until, the end, -1 without an end.
 		 */
 		STORED,
 

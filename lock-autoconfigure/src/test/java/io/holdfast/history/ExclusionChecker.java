@@ -18,7 +18,7 @@ final class ExclusionChecker {
 		this.history = history;
 	}
 
-	/** By hand, perhaps for longer than its lease time. */
+	/** By hand, possibly for longer than its lease time. */
 	private long renewedUntil(Request hold, Cut cut) {
 		return this.history.all(Type.RENEWAL)
 			.stream()

@@ -24,7 +24,7 @@ final class FleetChecker {
 	/** Longest time until a silent instance is forgotten. */
 	private static final long RETENTION = 190 * SECOND;
 
-	/** How long instances have to answer, and the store before and after that. */
+	/** Longest time of instances for an answer, and of the store before and after. */
 	private static final long PATIENCE = SECOND + 500_000_000L;
 
 	private final Troubles troubles;
@@ -93,7 +93,7 @@ final class FleetChecker {
 			.noneMatch((at) -> this.troubles.isTroubled(by, at - SECOND, at + 2 * SECOND));
 	}
 
-	/** When an instance died, or shut down and was not resumed; after some time. */
+	/** Return when an instance died, or shut down without a resume; after some time. */
 	private long end(String by, long from) {
 		long shutDown = last(Type.SHUT_DOWN, by);
 		boolean isDown = shutDown >= from && last(Type.RESUMED, by) < shutDown;

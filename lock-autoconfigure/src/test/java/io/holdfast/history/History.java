@@ -244,7 +244,7 @@ final class History {
 				.orElse(Long.MAX_VALUE) >= from);
 	}
 
-	/** All limits that may have been in force at some time. */
+	/** Return all limits that may have been in force in a period. */
 	List<Long> limitsBetween(String group, long from, long until, long asked) {
 		List<Event> limits = limits(group);
 		if (limits.isEmpty()) {
@@ -269,7 +269,7 @@ final class History {
 		return inForce;
 	}
 
-	/** At an unknown moment of that time. */
+	/** At an unknown moment of that period. */
 	record Cut(long from, long until) {
 
 		static Cut of(Event event) {

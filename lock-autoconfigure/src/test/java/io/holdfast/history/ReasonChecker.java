@@ -122,7 +122,7 @@ final class ReasonChecker {
 		return arrival;
 	}
 
-	/** When all troubles of an instance that began before a time are over. */
+	/** Return the end of all troubles of an instance that began before a time. */
 	private long troubleOver(String instance, long at) {
 		return Stream.of(Type.OUTAGE, Type.TROUBLE)
 			.flatMap((type) -> this.history.all(type).stream())

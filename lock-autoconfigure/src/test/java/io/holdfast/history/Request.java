@@ -34,7 +34,7 @@ final class Request {
 
 	@Nullable Event refused;
 
-	/** When replicas had confirmed its grant. */
+	/** Time of the confirmation by replicas. */
 	long confirmedAt = NEVER;
 
 	/**
@@ -160,7 +160,7 @@ final class Request {
 				&& this.asked.by().equals(other.asked.by());
 	}
 
-	/** The earlier of its validity's end and the start of its release. */
+	/** Return the earlier of its validity's end and the start of its release. */
 	long end() {
 		return (this.heldUntil != 0) ? Math.min(this.endedAt, this.heldUntil) : this.endedAt;
 	}

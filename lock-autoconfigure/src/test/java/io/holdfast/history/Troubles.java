@@ -36,7 +36,7 @@ final class Troubles {
 		return this.lastAt;
 	}
 
-	/** All of a kind, in their order. */
+	/** Return all events of a kind, in their order. */
 	List<Event> all(Type type) {
 		return this.events.getOrDefault(type, List.of());
 	}
@@ -50,20 +50,20 @@ final class Troubles {
 		return this.crashes.getOrDefault(instance, Request.NEVER);
 	}
 
-	/** Whether something was so of an instance at some time. */
+	/** Return whether an event overlaps a period of an instance. */
 	boolean happened(Type type, String by, long from, long until) {
 		return all(type).stream()
 			.anyMatch((event) -> event.by().equals(by) && event.at() <= until
 					&& Math.max(event.at(), event.until()) >= from);
 	}
 
-	/** Whether an instance stood still then, or its commands went wrong. */
+	/** Return whether an instance stood still, or had trouble, in a period. */
 	boolean isTroubled(String by, long from, long until) {
 		return Stream.of(Type.TROUBLE, Type.OUTAGE, Type.PAUSED)
 			.anyMatch((trouble) -> happened(trouble, by, from, until));
 	}
 
-	/** For how long of a time an instance stood still. */
+	/** Return how long an instance stood still in a period. */
 	long pausedFor(String by, long from, long until) {
 		long paused = 0;
 		for (Event pause : all(Type.PAUSED)) {

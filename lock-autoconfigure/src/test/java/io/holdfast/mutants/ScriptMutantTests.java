@@ -71,7 +71,7 @@ class ScriptMutantTests {
 
 	private static final String PACKAGE = "/io/holdfast/redis/";
 
-	/** Longer than any test takes, on however busy a machine. */
+	/** Longer than any test, on a busy machine. */
 	private static final String TEST_LIMIT = "60 s";
 
 	private static final Path SEEN = Path.of("target/mutants.txt");
@@ -200,7 +200,7 @@ class ScriptMutantTests {
 		return outcome;
 	}
 
-	/** Have all scripts that a file is part of run with its change. */
+	/** Run all scripts that include a file with its change. */
 	private void apply(Mutant mutant) {
 		files().put(mutant.file(), mutant.text());
 		try {
@@ -229,7 +229,10 @@ class ScriptMutantTests {
 		}));
 	}
 
-	/** Changes after which a script does not even begin to run are none. */
+	/**
+	 * Return whether all scripts compile: a change that keeps a script from starting is
+	 * no mutant.
+	 */
 	private boolean isValid(Mutant mutant) {
 		apply(mutant);
 		try {
@@ -253,7 +256,7 @@ class ScriptMutantTests {
 		}
 	}
 
-	/** The first test that fails with a mutant. */
+	/** Return the first test that fails with a mutant. */
 	private @Nullable String failure(Mutant mutant) throws Exception {
 		apply(mutant);
 		try {
@@ -301,7 +304,7 @@ class ScriptMutantTests {
 					.configurationParameter("junit.jupiter.execution.parallel.enabled", "" + parallel)
 					.configurationParameter("junit.jupiter.execution.parallel.config.strategy", "fixed")
 					.configurationParameter("junit.jupiter.execution.parallel.config.fixed.parallelism", "8")
-					// A script may keep tests busy for ever, and Redis not.
+					// A script may keep tests busy for ever, but not Redis.
 					.configurationParameter("junit.jupiter.execution.timeout.default", TEST_LIMIT)
 					.build())
 				.cancellationToken(enough)
@@ -359,7 +362,7 @@ class ScriptMutantTests {
 		return field;
 	}
 
-	/** As if the script's file said something else. */
+	/** Replace the content of the script's file. */
 	private static void replace(Script script, String text) {
 		try {
 			byte[] bytes = text.getBytes(StandardCharsets.UTF_8);

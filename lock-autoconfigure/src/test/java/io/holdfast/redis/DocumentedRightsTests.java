@@ -87,7 +87,7 @@ class DocumentedRightsTests {
 	private static void allow(DocumentedRights rights) {
 		Stream<String> words = Stream.concat(Stream.of("SETUSER", "app"), rights.rules("secret").stream());
 		observer.execute((RedisCallback<@Nullable Object>) (connection) -> {
-			// So that each script is sent in full again.
+			// Each script is sent in full again.
 			connection.scriptingCommands().scriptFlush();
 			return connection.execute("ACL", words.map(String::getBytes).toArray(byte[][]::new));
 		});

@@ -24,7 +24,7 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Looking for locks on all nodes of a cluster, over each driver.
+ * Scans for locks on all nodes of a cluster, with each driver.
  */
 @WithRedis
 class FleetInClusterTests {

@@ -18,7 +18,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.util.StringUtils;
 
 /**
- * Tests of stores on a server of their own.
+ * Tests of stores on their own server.
  */
 abstract class OwnServerTestCase extends RedisTestCase {
 

@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The store in a cluster, over each driver.
+ * The store in a cluster, with each driver.
  */
 class RedisClusterTests extends RedisTestCase {
 

@@ -43,7 +43,7 @@ import static org.awaitility.Awaitility.await;
 @Execution(ExecutionMode.CONCURRENT)
 class RedisDiagnosticsTests extends RedisTestCase {
 
-	/** All that scripts may lack and that is found out beforehand. */
+	/** Commands of the scripts that the check tries beforehand. */
 	private static final List<String> COMMANDS = List.of("get", "mget", "set", "del", "pttl", "pexpire", "pexpireat",
 			"zadd", "zrem", "zcard", "zcount", "zscore", "zrange", "zrangebyscore", "zremrangebyscore", "hget", "hmget",
 			"hset", "hdel", "time", "publish", "pubsub");

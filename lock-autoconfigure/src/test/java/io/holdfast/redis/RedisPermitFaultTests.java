@@ -345,7 +345,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		RedisLeaseStore store = store(factory(this.server.port()));
 		Map<String, Double> few = costs(store, 10, 10);
 		Map<String, Double> many = costs(store, 100_000, 20_000);
-		// Reading all of either takes many milliseconds.
+		// A full read of holders or queue takes many milliseconds.
 		many.forEach((command, micros) -> assertThat(micros).as(command + " in us, before: " + few)
 			.isLessThan(10 * few.get(command) + 500));
 	}

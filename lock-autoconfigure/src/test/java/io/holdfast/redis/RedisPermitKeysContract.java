@@ -131,7 +131,7 @@ abstract class RedisPermitKeysContract extends RedisPermitContract {
 	@DisplayName("A wait keeps its keys for twice its claim, and a hand-off for its claim")
 	void waitsAndHandOffsKeepKeys() {
 		granted(this.a.acquire(SEMAPHORE, brief(all(this.a, "1"))));
-		// They may be gone by now.
+		// The keys may have expired by now.
 		assertThat(ttls(SEMAPHORE)).allSatisfy((ttl) -> assertThat(ttl).isLessThanOrEqualTo(SHORT));
 		busy(this.b.acquire(SEMAPHORE, brief(all(this.b, "1"))));
 		assertAllLiveFor(SEMAPHORE, 1000, 2 * HANDOFF.toMillis());

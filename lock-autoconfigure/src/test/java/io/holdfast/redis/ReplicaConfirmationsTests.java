@@ -38,7 +38,7 @@ import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 
 /**
- * Which answers are held back until when, on connections that the test answers for.
+ * Order and time of held-back replies, on connections of the test.
  */
 class ReplicaConfirmationsTests {
 

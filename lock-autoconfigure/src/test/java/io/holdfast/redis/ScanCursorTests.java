@@ -12,7 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * Where a walk over all keys may be.
+ * Positions of a walk over all keys.
  */
 class ScanCursorTests {
 

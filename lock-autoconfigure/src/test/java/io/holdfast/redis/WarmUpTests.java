@@ -33,7 +33,7 @@ class WarmUpTests extends RedisTestCase {
 				this.redis.connectionFactory(server.host(), server.port()));
 		LettuceConnectionFactory factory = this.redis.connectionFactory(server.host(), server.port());
 		long before = connections(observer);
-		// Polling, as a subscription would connect too.
+		// Polling, since a subscription would connect, too.
 		LeaseEngine engine = new LeaseEngine(new RedisLeaseStore(factory,
 				new RedisStoreOptions("lock:", "semaphore:", "wake:", null, TestOptions.defaults().fenceRetention(),
 						TestOptions.defaults().handoffTimeout(), true, "fleet", null, null)),

@@ -42,7 +42,7 @@ class DeadlockFinderTests {
 		add(this.waits, thread, Kind.LOCK, key);
 	}
 
-	/** Threads are called by the letter of their instance and a number; 0 is none. */
+	/** Threads have the letter of their instance and a number; 0 is no thread. */
 	private void add(Map<String, List<Entry>> where, String thread, Kind kind, String key) {
 		long threadId = Long.parseLong(thread.substring(1));
 		where.computeIfAbsent(thread.substring(0, 1), (k) -> new ArrayList<>())
@@ -67,7 +67,7 @@ class DeadlockFinderTests {
 			.toList();
 	}
 
-	/** Beginning with the first of its instances. */
+	/** Starts with the first instance of the cycle. */
 	private static String text(Deadlock found) {
 		List<ThreadWait> cycle = new ArrayList<>(found.waits());
 		Collections.rotate(cycle,

@@ -216,7 +216,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		assertThat(lease).isCompleted();
 	}
 
-	/** An engine that gets another id with each start. */
+	/** An engine with a new id at each start. */
 	private LeaseEngine engineOfManyIds() {
 		AtomicInteger ids = new AtomicInteger();
 		LeaseEngine engine = new LeaseEngine(this.store, settings(), this.store, Runnable::run,

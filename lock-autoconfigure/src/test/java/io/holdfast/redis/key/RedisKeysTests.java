@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Where the companions of locks and semaphores are.
+ * Names of the companions of locks and semaphores.
  */
 class RedisKeysTests {
 
