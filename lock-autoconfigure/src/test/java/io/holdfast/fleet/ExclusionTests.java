@@ -123,7 +123,7 @@ class ExclusionTests extends FleetTestCase {
 			Collection<LockLease> winners = new ConcurrentLinkedQueue<>();
 			Crowd contenders = new Crowd();
 			for (LockService locks : contexts) {
-				contenders.add(6, () -> locks.tryAcquire(LockRequest.of(key).waitTime(Duration.ofMillis(600)))
+				contenders.add(6, () -> locks.tryAcquire(LockRequest.of(key).waitTime(Duration.ofSeconds(2)))
 					.ifPresent(winners::add));
 			}
 			contenders.run();

@@ -59,7 +59,7 @@ class NotificationListenerTests {
 		startConnecting();
 		Thread closer = new Thread(this.listener::close);
 		closer.start();
-		await().until(() -> closer.getState() == Thread.State.WAITING || !closer.isAlive());
+		await().until(() -> isWaiting(closer) || !closer.isAlive());
 		this.connected.countDown();
 		closer.join();
 		verify(this.connection).closeAsync();
@@ -79,11 +79,15 @@ class NotificationListenerTests {
 		Thread stopper = new Thread(this.listener::stop);
 		stopper.setDaemon(true);
 		stopper.start();
-		await().until(() -> stopper.getState() == Thread.State.WAITING);
+		await().until(() -> isWaiting(stopper));
 		this.listener.close();
 		done.complete(true);
 		stopper.join(PATIENCE_MILLIS);
 		assertThat(stopper.isAlive()).isFalse();
+	}
+
+	private static boolean isWaiting(Thread thread) {
+		return thread.getState() == Thread.State.TIMED_WAITING;
 	}
 
 }
