@@ -83,12 +83,7 @@ final class SlowNetwork implements AutoCloseable {
 
 	@Override
 	public void close() {
-		try {
-			this.proxy.close();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		this.proxy.close();
 	}
 
 }
