@@ -20,8 +20,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Many threads of 3 contexts and 2 JVMs share a semaphore: the limit is never exceeded,
- * as seen by the holders, whichever instances die and whatever the limit. Some instances
- * hand permits over among their threads.
+ * as seen by the holders, with dying instances and any limit. Some instances hand permits
+ * over among their threads.
  */
 @Slow
 class PermitCrowdTests extends FleetTestCase {

@@ -158,10 +158,10 @@ class WrongClockTests extends FleetTestCase {
 	@Test
 	@DisplayName("S11 F39 Requests are served in their order, whatever the clocks")
 	void order() {
-		for (What what : What.values()) {
-			String key = "order-" + what;
-			Case ofEarly = new Case(what, early, key);
-			Case ofLate = new Case(what, late, key);
+		for (Kind kind : Kind.values()) {
+			String key = "order-" + kind;
+			Case ofEarly = new Case(kind, early, key);
+			Case ofLate = new Case(kind, late, key);
 			Turn holder = ofEarly.ask(right, Fleet.PATIENCE, true);
 			holder.awaitGranted();
 			List<Turn> turns = new ArrayList<>();
@@ -198,14 +198,14 @@ class WrongClockTests extends FleetTestCase {
 
 	/** Both wrong clocks, with each kind of resource, at the same time. */
 	private static List<Case> cases(String name) {
-		return Stream.of(What.values())
-			.flatMap((what) -> Stream.of(new Case(what, early, name + "-early-" + what),
-					new Case(what, late, name + "-late-" + what)))
+		return Stream.of(Kind.values())
+			.flatMap((kind) -> Stream.of(new Case(kind, early, name + "-early-" + kind),
+					new Case(kind, late, name + "-late-" + kind)))
 			.toList();
 	}
 
 	/** Kind of a key's resource. */
-	private enum What {
+	private enum Kind {
 
 		PERMIT, LOCK
 
@@ -214,34 +214,34 @@ class WrongClockTests extends FleetTestCase {
 	/**
 	 * A key, and a JVM with a wrong clock.
 	 *
-	 * @param what the kind of resource
+	 * @param kind the kind of resource
 	 * @param wrong the JVM with the wrong clock
 	 * @param key the key
 	 */
-	private record Case(What what, Worker wrong, String key) {
+	private record Case(Kind kind, Worker wrong, String key) {
 
 		/** Request the resource in the JVM with the wrong clock. */
 		Turn ask(String name, Duration wait, boolean renewal) {
-			return (this.what == What.PERMIT) ? Turn.of(this.wrong, name, permit(wait, renewal))
+			return (this.kind == Kind.PERMIT) ? Turn.of(this.wrong, name, permit(wait, renewal))
 					: Turn.of(this.wrong, name, lock(wait, renewal));
 		}
 
 		/** Request the resource in an instance of this JVM. */
 		Turn ask(LockService instance, Duration wait, boolean renewal) {
-			return (this.what == What.PERMIT) ? Turn.of(fleet.semaphores(instance), permit(wait, renewal))
+			return (this.kind == Kind.PERMIT) ? Turn.of(fleet.semaphores(instance), permit(wait, renewal))
 					: Turn.of(instance, lock(wait, renewal));
 		}
 
 		/** Return whether the resource is free, by acquiring and releasing it at once. */
 		boolean isFree(LockService instance) {
-			return ((this.what == What.PERMIT) ? fleet.semaphores(instance).tryAcquire(permit(Duration.ZERO, true))
+			return ((this.kind == Kind.PERMIT) ? fleet.semaphores(instance).tryAcquire(permit(Duration.ZERO, true))
 					: instance.tryAcquire(lock(Duration.ZERO, true)))
 				.map(Lease::release)
 				.isPresent();
 		}
 
 		void awaitWaiting(int count) {
-			switch (this.what) {
+			switch (this.kind) {
 				case PERMIT -> fleet.awaitWaitingForPermits(this.key, count);
 				case LOCK -> fleet.awaitWaiting(this.key, count);
 			}

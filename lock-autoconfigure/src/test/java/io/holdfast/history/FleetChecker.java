@@ -160,7 +160,7 @@ final class FleetChecker {
 	/**
 	 * Return whether a request of the instance for several keys may hold the key as a
 	 * part, by re-entry of its thread or by a hand-over. The part keeps the key while the
-	 * request waits for the remaining keys, whatever is released.
+	 * request waits for the remaining keys, despite releases.
 	 */
 	private boolean isHeldByPart(Request hold, long from, long until) {
 		return this.requests.values()

@@ -38,7 +38,7 @@ final class OrderChecker {
 
 	/**
 	 * Return whether two requests are equal, and so served in the order of their arrival.
-	 * Requests for a whole lock are equal, whatever their terms.
+	 * Requests for a whole lock are equal in any terms.
 	 */
 	private static boolean areAlike(Request one, Request other) {
 		Event asked = one.asked;

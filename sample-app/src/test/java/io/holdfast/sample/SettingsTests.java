@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Two users who edit the settings, at two instances.
+ * Two editors of the settings, at two instances.
  */
 class SettingsTests extends TwoInstancesTestCase {
 
