@@ -2,6 +2,8 @@ package io.holdfast.async;
 
 import java.util.regex.Pattern;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Escapes text in messages. Names of keys, threads and users are not under Holdfast's
  * control, and must neither forge lines of the log nor change the direction of text.
@@ -17,11 +19,12 @@ public final class SingleLine {
 	/**
 	 * Return a text with control characters, line separators and changes of text
 	 * direction as Java escapes.
-	 * @param text the text
+	 * @param text the text; {@code null} for the key of a mocked lease
 	 * @return the escaped text
 	 */
-	public static String of(String text) {
-		return ESCAPED.matcher(text).replaceAll((found) -> String.format("\\\\u%04x", (int) found.group().charAt(0)));
+	public static String of(@Nullable String text) {
+		return ESCAPED.matcher(String.valueOf(text))
+			.replaceAll((found) -> String.format("\\\\u%04x", (int) found.group().charAt(0)));
 	}
 
 	/**

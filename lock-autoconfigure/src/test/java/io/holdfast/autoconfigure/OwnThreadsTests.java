@@ -136,8 +136,9 @@ class OwnThreadsTests {
 		Set<Thread> own = new HashSet<>(Thread.getAllStackTraces().keySet());
 		own.removeAll(this.before);
 		own.removeIf((thread) -> !thread.getName().startsWith("holdfast-"));
-		// A new thread sets its class loader soon after its start.
-		await().untilAsserted(() -> assertThat(own).isNotEmpty().allSatisfy((thread) -> {
+		// A new thread sets its class loader soon after its start. A callback thread of
+		// another test's context ends after ten idle seconds.
+		await().atMost(Duration.ofSeconds(60)).untilAsserted(() -> assertThat(own).isNotEmpty().allSatisfy((thread) -> {
 			assertThat(thread.isDaemon()).isTrue();
 			ThreadGroup actual = thread.getThreadGroup();
 			if (actual != null) {
