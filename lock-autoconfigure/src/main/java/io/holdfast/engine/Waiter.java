@@ -111,7 +111,8 @@ final class Waiter implements PendingAcquisition {
 		this.observation = observation;
 		this.arrivedAt = this.context.scheduler.nanoTime();
 		this.startedAt = (multiKey != null) ? multiKey.startedAt() : this.arrivedAt;
-		this.endsAt = this.startedAt + Math.max(waitNanos(), EngineContext.FIRST_ANSWER_NANOS);
+		this.endsAt = this.startedAt
+				+ (request.waits() ? Math.max(waitNanos(), EngineContext.FIRST_ANSWER_NANOS) : waitNanos());
 	}
 
 	/**

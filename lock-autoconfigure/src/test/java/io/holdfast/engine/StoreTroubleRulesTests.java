@@ -13,6 +13,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
+import io.holdfast.LockService;
 import io.holdfast.engine.ScriptedStore.Command;
 import org.junit.jupiter.api.Test;
 
@@ -132,18 +133,32 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 
 	@Test
 	void anUnreachableStoreIsReportedAtOnceWithoutOutagePatience() {
-		EngineSettings base = settings();
-		LeaseEngine impatient = new LeaseEngine(this.store,
-				new EngineSettings(base.waitTime(), base.leaseTime(), null, base.lossMargin(), base.semaphoreWaitTime(),
-						base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
-						base.commandTimeout(), Duration.ZERO, base.maxWaiters(), base.maxWaitersPerKey(),
-						base.lockHandOver(), base.semaphoreHandOver()),
-				this.store, Runnable::run, () -> ID, () -> 1.0);
 		this.store.loseConnection();
-		CompletableFuture<LockLease> answer = new DefaultLockService(impatient).acquireAsync(REQUEST);
+		CompletableFuture<LockLease> answer = service(settings().commandTimeout(), Duration.ZERO).acquireAsync(REQUEST);
 		this.store.elapse(0);
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withMessageContaining("cannot be reached");
+	}
+
+	@Test
+	void aRequestWithoutWaitingEndsWithAShortCommandTimeout() {
+		CompletableFuture<Optional<LockLease>> answer = service(Duration.ofMillis(50), settings().outagePatience())
+			.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
+		this.store.elapse(49);
+		assertThat(answer).isNotDone();
+		this.store.elapse(1);
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
+			.withCauseInstanceOf(LeaseStoreException.class);
+	}
+
+	private LockService service(Duration commandTimeout, Duration outagePatience) {
+		EngineSettings base = settings();
+		EngineSettings changed = new EngineSettings(base.waitTime(), base.leaseTime(), null, base.lossMargin(),
+				base.semaphoreWaitTime(), base.semaphoreLeaseTime(), true, base.handoffTimeout(), base.retryInterval(),
+				commandTimeout, outagePatience, base.maxWaiters(), base.maxWaitersPerKey(), base.lockHandOver(),
+				base.semaphoreHandOver());
+		return new DefaultLockService(
+				new LeaseEngine(this.store, changed, this.store, Runnable::run, () -> ID, () -> 1.0));
 	}
 
 	@Test
