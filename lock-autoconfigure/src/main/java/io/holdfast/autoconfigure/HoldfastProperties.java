@@ -203,8 +203,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param keyPrefix Prefix of the keys of locks in Redis; all applications that
 	 * exclude one another must have the same
 	 * @param waitTime How long to wait for a lock; 0 tries once, -1 waits without limit
-	 * @param leaseTime How long a lock stays held after its holder has died, 100ms at
-	 * least; a living holder renews it
+	 * @param leaseTime Maximum time for which a lock stays held after its holder has
+	 * died, 100ms at least; a living holder renews it
 	 * @param maxHold Maximum time for which a lock is renewed, as a guard against holders
 	 * that hang, not shorter than the lease time; without limit by default
 	 * @param lossMargin Time between the loss of a lock for its holder and the earliest
@@ -257,8 +257,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param keyPrefix Prefix of the keys of semaphores in Redis; all applications that
 	 * share permits must have the same
 	 * @param waitTime How long to wait for permits; 0 tries once, -1 waits without limit
-	 * @param leaseTime How long permits stay taken after their holder has died, 100ms at
-	 * least; a living holder renews them
+	 * @param leaseTime Maximum time for which permits stay taken after their holder has
+	 * died, 100ms at least; a living holder renews them
 	 * @param fair Whether requests for permits are served in order of arrival; if not, a
 	 * request may overtake waiting ones if enough permits are free for it
 	 * @param localHandOver Limits of hand-overs of permits within one instance
@@ -303,7 +303,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * Optimistic transactions.
 	 *
 	 * @param maxAttempts Maximum number of attempts of a transaction
-	 * @param maxTime Maximum time of a transaction, after which no new attempt begins
+	 * @param maxTime Time of a transaction after which no new attempt begins; a running
+	 * attempt is not ended
 	 * @param backOff Minimum pause between attempts; pauses are random and grow up to 20
 	 * times this pause
 	 */
@@ -319,8 +320,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param channelPrefix Prefix of the Pub/Sub channels, one per instance
 	 * @param retryInterval Pause between attempts of a waiter while a client other than
 	 * Holdfast holds the lock, or while there is no Pub/Sub; 10ms at least
-	 * @param handoffTimeout How long a lock that was granted to a waiter stays reserved
-	 * until the waiter responds, 100ms at least
+	 * @param handoffTimeout Maximum time for which a lock or permit that was granted to a
+	 * waiter stays reserved until the waiter responds, 100ms at least
 	 */
 	public record WakeUp(@DefaultValue("pubsub") Mode mode, @DefaultValue("holdfast:wake:") String channelPrefix,
 			@DefaultValue("200ms") Duration retryInterval, @DefaultValue("5s") Duration handoffTimeout) {
@@ -344,7 +345,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * Settings of the use of Redis.
 	 *
 	 * @param commandTimeout Timeout of commands outside of waits: a release, an
-	 * extension, an attempt without waiting; 50ms at least
+	 * extension, an attempt without waiting, a look at the state; 50ms at least
 	 * @param outagePatience How long a waiting request goes on while Redis fails or is
 	 * unreachable, within its wait time; 0 to fail at once
 	 * @param checks Whether Redis is checked, at the start and for the health endpoint,

@@ -151,10 +151,14 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 				}
 				long pause = backOff.nextBackOff();
 				long left = this.options.maxTime().minus(since(start)).toMillis();
-				if (attempts == this.options.maxAttempts() || pause >= left) {
+				boolean repeats = attempts < this.options.maxAttempts() && pause < left;
+				if (repeats) {
+					Thread.sleep(pause);
+				}
+				// A busy machine may wake this thread up late.
+				if (!repeats || since(start).compareTo(this.options.maxTime()) >= 0) {
 					throw new OptimisticTransactionException(watched, attempts, since(start), null);
 				}
-				Thread.sleep(pause);
 			}
 			throw new InterruptedException();
 		}

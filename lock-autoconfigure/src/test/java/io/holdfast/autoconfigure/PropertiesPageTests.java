@@ -32,7 +32,8 @@ class PropertiesPageTests {
 				"the Javadoc of HoldfastProperties", getClass());
 		page.line("");
 		page.line("Times are written as `200ms`, `10s`, `5m`, `24h`; a plain number is in milliseconds. "
-				+ "A value out of range stops the application at start-up, with a message that names the property. "
+				+ "A value out of range stops the application at start-up, with a message that names the property; "
+				+ "a value of `holdfast.fence`, if the fence table is used. "
 				+ "An unknown name causes a warning, except in environment variables and system properties. A property "
 				+ "without a default has no effect until it is set, unless its description says otherwise.");
 		for (Map.Entry<String, List<Map<String, Object>>> section : sections().entrySet()) {
