@@ -8,14 +8,16 @@ import java.util.concurrent.CompletableFuture;
  * may use and release it, from any thread. All methods are thread-safe.
  *
  * <p>
- * A lease ends by release, by expiry, or by loss. It is <em>lost</em> when the store says
- * that another owner has the key, or when it was not renewed in time by this process's
- * monotonic clock. A lost lease never comes back.
+ * A lease ends by release, by expiry, or by loss. It is <em>lost</em> when it was not
+ * renewed in time by this process's monotonic clock, when the store says that another
+ * owner has the key, when it was released by force, or when a shutdown or a database with
+ * a later fencing token ends it. A lost lease never comes back.
  *
  * <p>
- * A lease notices changes in the store only at its renewals, which happen about every
- * third of the lease time, and at its release. Until then, a lease that was deleted in
- * the store or released by force by another instance counts as held.
+ * A forced release by another instance is noticed by a notification of the store. Other
+ * changes in the store, and a forced release whose notification is lost, are noticed at
+ * the next renewal, after about a third of the lease time, or at the release. Until then,
+ * the lease counts as held.
  *
  * @since 0.1.0
  */

@@ -33,11 +33,12 @@ public interface LockLease extends Lease {
 
 	/**
 	 * Return the fencing token of this lease: a positive number, greater than the token
-	 * of each earlier grant of the key, also across restarts and fail-overs of the store.
-	 * Send the token with each write, and have the written resource refuse a token lower
-	 * than the highest one seen. The resource then refuses a holder that was paused
-	 * beyond the end of its lease. A nested lease has the token of its outer lease.
-	 * Leases for reading take their tokens from the same sequence as exclusive leases.
+	 * of each earlier grant of the key, also across restarts and fail-overs of the store,
+	 * unless the clock of the store goes back. Send the token with each write, and have
+	 * the written resource refuse a token lower than the highest one seen. The resource
+	 * then refuses a holder that was paused beyond the end of its lease. A nested lease
+	 * has the token of its outer lease. Leases for reading take their tokens from the
+	 * same sequence as exclusive leases.
 	 * @return the fencing token
 	 * @throws IllegalStateException if this is the lease of several keys, because each
 	 * key has {@linkplain #fencingToken(String) its own token}

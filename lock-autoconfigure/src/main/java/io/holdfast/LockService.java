@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * request has a wait time, and returns an empty {@link Optional} if another owner held
  * the key. A failure of the store is always a {@link LeaseStoreException}, and never
  * reported as a lock that another owner holds. No call blocks longer than its wait time,
- * even if the store does not answer. Exception: a call with a wait time below 250 ms
- * gives the store a bounded time for its first answer.
+ * even if the store does not answer, with two exceptions. A call with a wait time below
+ * 250 ms gives the store a bounded time for its first answer. A call for a fenced lock
+ * also waits for open transactions of earlier holders.
  *
  * <p>
  * Code in a transaction that acquires and releases a lease itself releases the lease
@@ -82,8 +83,8 @@ public interface LockService {
 	 * @param key the key to lock
 	 * @return the lease, or empty if another owner holds the key
 	 * @throws IllegalArgumentException if the key is not allowed
-	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
-	 * is shutting down
+	 * @throws LockNotAcquiredException if this thread was interrupted or reads the key
+	 * itself, or this instance is shutting down
 	 * @throws LeaseLostException if this thread has a lost lease of the key
 	 * @throws LeaseStoreException if the store failed
 	 */
@@ -97,8 +98,8 @@ public interface LockService {
 	 * @param request the keys and options
 	 * @return the lease, or empty if another owner held the key until the end of the wait
 	 * time
-	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
-	 * is shutting down
+	 * @throws LockNotAcquiredException if this thread was interrupted or would wait for
+	 * itself, if too many requests wait, or if this instance is shutting down
 	 * @throws LeaseLostException if this thread has a lost lease of the key, or if one of
 	 * several keys was lost during the wait for the other keys
 	 * @throws LeaseStoreException if the store failed
@@ -236,8 +237,8 @@ public interface LockService {
 	 * @return the code's value, or {@link LeasedResult#notAcquired()} if another owner
 	 * held the key
 	 * @throws E of the code
-	 * @throws LockNotAcquiredException if this thread was interrupted, or this instance
-	 * is shutting down; the code has not run
+	 * @throws LockNotAcquiredException as by {@link #tryAcquire(LockRequest)}; the code
+	 * has not run
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithLock(LockRequest request,

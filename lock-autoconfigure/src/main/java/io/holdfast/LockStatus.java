@@ -85,7 +85,8 @@ public interface LockStatus {
 
 	/**
 	 * Return the thread that acquired the key exclusively. The first call asks the
-	 * holder's instance, and blocks for a second at most.
+	 * holder's instance, and blocks for a second at most, or for
+	 * {@code holdfast.redis.command-timeout} longer if Redis does not answer.
 	 * @return the name of the thread; {@code null} if the key was acquired
 	 * asynchronously, if it has another owner by now, or if the holder's instance does
 	 * not answer
@@ -95,8 +96,8 @@ public interface LockStatus {
 
 	/**
 	 * Return the {@linkplain LeaseRequest#note(String) note} of the exclusive owner's
-	 * request. The first call asks the holder's instance, and blocks for a second at
-	 * most.
+	 * request. The first call asks the holder's instance, and blocks as {@link #thread()}
+	 * does.
 	 * @return the note; {@code null} if there is none, if the key has another owner by
 	 * now, or if the holder's instance does not answer
 	 * @throws LeaseStoreException if Redis fails

@@ -25,8 +25,9 @@ public interface LockView extends Lock {
 
 	/**
 	 * Lock the key. Interrupts do not end the wait; the thread's interrupt flag is kept.
-	 * @throws LockNotAcquiredException if this instance is shutting down, or the wait
-	 * time of the request is over
+	 * @throws LockNotAcquiredException if the wait time of the request is over, if this
+	 * thread would wait for itself, if too many requests wait, or if this instance is
+	 * shutting down
 	 */
 	@Override
 	void lock();
@@ -34,8 +35,7 @@ public interface LockView extends Lock {
 	/**
 	 * Lock the key. An interrupt ends the wait.
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
-	 * @throws LockNotAcquiredException if this instance is shutting down, or the wait
-	 * time of the request is over
+	 * @throws LockNotAcquiredException as by {@link #lock()}
 	 */
 	@Override
 	void lockInterruptibly() throws InterruptedException;
@@ -55,6 +55,8 @@ public interface LockView extends Lock {
 	 * @param unit the unit of the time
 	 * @return whether this thread holds the key now
 	 * @throws InterruptedException if the thread is interrupted, before or while it waits
+	 * @throws LockNotAcquiredException if this thread would wait for itself, if too many
+	 * requests wait, or if this instance is shutting down
 	 */
 	@Override
 	boolean tryLock(long time, TimeUnit unit) throws InterruptedException;

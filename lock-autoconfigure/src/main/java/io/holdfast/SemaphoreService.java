@@ -51,8 +51,9 @@ public interface SemaphoreService {
 	 * @param request the semaphore, the number of permits and options
 	 * @return the lease of all requested permits, or empty if not enough permits were
 	 * free within the wait time
-	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
-	 * shutting down, or the request is for more permits than the limit
+	 * @throws PermitNotAcquiredException if this thread was interrupted, if too many
+	 * requests wait, if this instance is shutting down, or if the request is for more
+	 * permits than the limit
 	 * @throws LeaseStoreException if the store failed
 	 */
 	Optional<PermitLease> tryAcquire(SemaphoreRequest request);
@@ -129,9 +130,8 @@ public interface SemaphoreService {
 	 * @return the code's value, or {@link LeasedResult#notAcquired()} if not enough
 	 * permits were free
 	 * @throws E of the code
-	 * @throws PermitNotAcquiredException if this thread was interrupted, this instance is
-	 * shutting down, or the request is for more permits than the limit; the code has not
-	 * run
+	 * @throws PermitNotAcquiredException as by {@link #tryAcquire(SemaphoreRequest)}; the
+	 * code has not run
 	 * @throws LeaseStoreException if the store failed; the code has not run
 	 */
 	default <T extends @Nullable Object, E extends Throwable> LeasedResult<T> tryWithPermits(SemaphoreRequest request,

@@ -266,8 +266,8 @@ public @interface DistributedLock {
 
 	/**
 	 * The name of the {@link io.holdfast.LockService} bean that grants the lock, for
-	 * applications with several because they use several Redis servers. The bean is
-	 * looked up at the first call.
+	 * applications with several because they use several Redis servers. A missing bean
+	 * stops the application at start-up.
 	 * @return the bean's name, or empty for the only or primary bean
 	 */
 	String service() default "";

@@ -249,8 +249,8 @@ public @interface Semaphore {
 
 	/**
 	 * The name of the {@link io.holdfast.SemaphoreService} bean that grants the permits,
-	 * for applications with several because they use several Redis servers. The bean is
-	 * looked up at the first call.
+	 * for applications with several because they use several Redis servers. A missing
+	 * bean stops the application at start-up.
 	 * @return the bean's name, or empty for the only or primary bean
 	 */
 	String service() default "";
