@@ -35,7 +35,8 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 
 	/**
 	 * Check of a fenced lock by a database. Other holders wait from the check to the end
-	 * of the transaction. A check of more than about 10 ms has waited for another holder.
+	 * of the transaction. A check that takes much longer than other statements has waited
+	 * for another holder.
 	 */
 	FENCE_CHECK("holdfast.fence.check", "fence check", new KeyName[] { Tag.WHEN, Tag.FENCE_OUTCOME }, new KeyName[0]);
 
