@@ -8,9 +8,9 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options common to requests for locks and requests for permits. Instances are changed
- * only by the request that has just copied them, before publication. {@code forCode} and
- * {@code optional} are not part of equality.
+ * Options of a request. Instances are changed only by the request that has just copied
+ * them, before publication. {@code forCode} and {@code optional} are not part of
+ * equality.
  */
 final class LeaseOptions implements Cloneable {
 
@@ -51,6 +51,43 @@ final class LeaseOptions implements Cloneable {
 	/** Text shown with the holder, or {@code null}. */
 	@Nullable String note;
 
+	// Of locks only
+
+	/** Whether to lock exclusively or for reading. */
+	LockMode mode = LockMode.EXCLUSIVE;
+
+	/** Whether a thread that already holds the key gets a nested lease. */
+	boolean reentrant = true;
+
+	/** Context with the outer leases, or {@code null} for the default. */
+	@Nullable LeaseContext context;
+
+	/** Whether databases refuse the transactions of a late holder. */
+	boolean fenced;
+
+	/** Whether a transaction of the code raises the fencing token first. */
+	boolean fencedByTransaction;
+
+	/**
+	 * Time between the loss of the lease and the earliest grant to another owner, or
+	 * {@code null} for the service's default.
+	 */
+	@Nullable Duration lossMargin;
+
+	// Of permits only
+
+	/** Limit of the semaphore; 0 if only an operator's limit applies. */
+	int limit;
+
+	/** Number of permits. */
+	int permits = 1;
+
+	/**
+	 * Whether requests are served in order of arrival, or {@code null} for the service's
+	 * default.
+	 */
+	@Nullable Boolean fair;
+
 	LeaseOptions copy() {
 		try {
 			return (LeaseOptions) clone();
@@ -62,7 +99,8 @@ final class LeaseOptions implements Cloneable {
 
 	private List<?> comparedOptions() {
 		return Arrays.asList(this.waitTime, this.leaseTime, this.maxHold, this.minHold, this.autoRenew, this.name,
-				this.namespace, this.note);
+				this.namespace, this.note, this.mode, this.reentrant, this.context, this.fenced,
+				this.fencedByTransaction, this.lossMargin, this.limit, this.permits, this.fair);
 	}
 
 	@Override

@@ -1,14 +1,16 @@
 package io.holdfast;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options common to requests for locks and requests for permits. Immutable: each setter
- * returns a new request. The service's defaults apply to options that are not set.
+ * A request for locks or permits. Immutable: each setter returns a new request. The
+ * service's defaults apply to options that are not set.
  *
  * @param <R> the type of the request
  * @since 0.1.0
@@ -28,23 +30,29 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 
 	private static final int MAX_KEY = 1024;
 
+	final List<String> keys;
+
 	final LeaseOptions options;
 
-	LeaseRequest(LeaseOptions options) {
+	LeaseRequest(List<String> keys, LeaseOptions options) {
+		this.keys = keys;
 		this.options = options;
 	}
 
-	abstract R with(LeaseOptions changed);
+	abstract R with(List<String> keys, LeaseOptions options);
 
-	/**
-	 * Return the owner of these options for messages, such as {@code " of lock 'stock'"}.
-	 */
-	abstract String ofText();
+	/** Return the kind of resource for messages: {@code lock} or {@code semaphore}. */
+	abstract String kind();
 
-	private R changed(Consumer<LeaseOptions> change) {
+	/** Return the owner of an option for messages. */
+	String ofText() {
+		return " of " + kind() + " '" + key() + "'";
+	}
+
+	R changed(Consumer<LeaseOptions> change) {
 		LeaseOptions copy = this.options.copy();
 		change.accept(copy);
-		return with(copy);
+		return with(this.keys, copy);
 	}
 
 	/**
@@ -53,7 +61,9 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
-	public abstract R only(String key);
+	public R only(String key) {
+		return with(List.of(inNamespace(key)), this.options);
+	}
 
 	/**
 	 * Set the namespace of the keys, in place of the {@linkplain KeyNamespace
@@ -66,7 +76,24 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * key is not allowed with its prefix
 	 * @throws IllegalStateException if the request has a namespace already
 	 */
-	public abstract R namespace(String namespace);
+	public R namespace(String namespace) {
+		if (this.options.namespace != null) {
+			throw new IllegalStateException(SingleLine
+				.of("namespace" + ofText() + " is '" + this.options.namespace + "' already: set it once"));
+		}
+		if (namespace == null || !namespace.isEmpty() && namespace.isBlank()) {
+			throw new IllegalArgumentException(
+					"namespace" + SingleLine.of(ofText()) + " is " + ((namespace == null) ? "null" : "blank")
+							+ ": give an empty text for none, or throw an exception that says what is missing");
+		}
+		if (namespace.indexOf(':') >= 0) {
+			throw new IllegalArgumentException(SingleLine.of("namespace" + ofText() + " is '" + namespace)
+					+ "', which has a colon: a colon ends the namespace, so its keys could be those of another one. "
+					+ "Use another character, such as '.'");
+		}
+		R changed = changed((options) -> options.namespace = namespace);
+		return changed.with(this.keys.stream().map(changed::inNamespace).toList(), changed.options);
+	}
 
 	/**
 	 * Set the wait time. Without a wait time, the {@code try} methods do not wait. All
@@ -134,7 +161,10 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the time is out of these bounds
 	 */
-	public abstract R minHold(Duration minHold);
+	public R minHold(Duration minHold) {
+		checkBounds("minHold" + ofText(), minHold, Duration.ZERO, MAX_LEASE);
+		return changed((options) -> options.minHold = minHold);
+	}
 
 	/**
 	 * Set the name of the lock or semaphore in {@linkplain LeaseLostEvent events} and
@@ -194,6 +224,13 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	public R optional() {
 		return changed((options) -> options.optional = true);
 	}
+
+	/**
+	 * Return the key.
+	 * @return the key; for several keys of locks, a text for messages that lists the
+	 * first five
+	 */
+	public abstract String key();
 
 	/**
 	 * Return the wait time.
@@ -276,35 +313,11 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 		return this.options.namespace;
 	}
 
-	R withMinHold(Duration minHold) {
-		checkBounds("minHold" + ofText(), minHold, Duration.ZERO, MAX_LEASE);
-		return changed((options) -> options.minHold = minHold);
-	}
-
-	LeaseOptions withNamespace(String namespace) {
-		if (this.options.namespace != null) {
-			throw new IllegalStateException(SingleLine
-				.of("namespace" + ofText() + " is '" + this.options.namespace + "' already: set it once"));
-		}
-		if (namespace == null || !namespace.isEmpty() && namespace.isBlank()) {
-			throw new IllegalArgumentException(
-					"namespace" + SingleLine.of(ofText()) + " is " + ((namespace == null) ? "null" : "blank")
-							+ ": give an empty text for none, or throw an exception that says what is missing");
-		}
-		if (namespace.indexOf(':') >= 0) {
-			throw new IllegalArgumentException(SingleLine.of("namespace" + ofText() + " is '" + namespace)
-					+ "', which has a colon: a colon ends the namespace, so its keys could be those of another one. "
-					+ "Use another character, such as '.'");
-		}
-		LeaseOptions copy = this.options.copy();
-		copy.namespace = namespace;
-		return copy;
-	}
-
-	/** Return a key with its namespace in front, if the options have one. */
-	static String inNamespace(LeaseOptions options, String what, String key) {
-		boolean prefixed = options.namespace != null && !options.namespace.isEmpty();
-		return checkKey(what, prefixed ? options.namespace + ":" + checkKey(what, key) : key);
+	/** Return a key with the namespace in front, if the request has one. */
+	String inNamespace(String key) {
+		String namespace = this.options.namespace;
+		boolean prefixed = namespace != null && !namespace.isEmpty();
+		return checkKey(kind(), prefixed ? namespace + ":" + checkKey(kind(), key) : key);
 	}
 
 	static String checkKey(String what, String key) {
@@ -337,6 +350,17 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 			throw new IllegalArgumentException(
 					SingleLine.of(what) + " is " + value + ", which is not from " + min + " to " + max);
 		}
+	}
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof LeaseRequest<?> that && getClass() == that.getClass() && this.keys.equals(that.keys)
+				&& this.options.equals(that.options);
+	}
+
+	@Override
+	public int hashCode() {
+		return Objects.hash(this.keys, this.options);
 	}
 
 }

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
-import java.util.TreeSet;
 
 import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
@@ -19,36 +18,18 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	private static final int MAX_KEYS = 1000;
 
-	private final List<String> keys;
-
-	private final LockMode mode;
-
-	private final boolean reentrant;
-
-	private final @Nullable LeaseContext context;
-
-	private final Fence fence;
-
-	private final @Nullable Duration lossMargin;
-
-	private LockRequest(List<String> keys, LockMode mode, LeaseOptions options, boolean reentrant,
-			@Nullable LeaseContext context, Fence fence, @Nullable Duration lossMargin) {
-		super(options);
-		if (fence != Fence.NONE && mode == LockMode.READ) {
-			throw new IllegalArgumentException(SingleLine.of("The lock '" + join(keys) + "' is fenced and of mode READ")
+	private LockRequest(List<String> keys, LeaseOptions options) {
+		super(keys, options);
+		if (options.fenced && options.mode == LockMode.READ) {
+			throw new IllegalArgumentException(SingleLine.of("The lock '" + key() + "' is fenced and of mode READ")
 					+ ": readers change nothing, so leave out one of the two");
 		}
+		Duration lossMargin = options.lossMargin;
 		Duration leaseTime = options.leaseTime;
 		if (lossMargin != null && leaseTime != null && lossMargin.multipliedBy(3).compareTo(leaseTime) > 0) {
-			throw new IllegalArgumentException(SingleLine.of("lossMargin of lock '" + join(keys) + "' is " + lossMargin)
+			throw new IllegalArgumentException(SingleLine.of("lossMargin" + ofText() + " is " + lossMargin)
 					+ ", more than a third of its leaseTime of " + leaseTime + ": lower the one, or raise the other");
 		}
-		this.keys = keys;
-		this.mode = mode;
-		this.reentrant = reentrant;
-		this.context = context;
-		this.fence = fence;
-		this.lossMargin = lossMargin;
 	}
 
 	/**
@@ -58,8 +39,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static LockRequest of(String key) {
-		return new LockRequest(List.of(checkKey("lock", key)), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null,
-				Fence.NONE, null);
+		return new LockRequest(List.of(checkKey("lock", key)), LeaseOptions.DEFAULTS);
 	}
 
 	/**
@@ -72,14 +52,17 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
 	 */
 	public static LockRequest ofAll(Collection<String> keys) {
-		return new LockRequest(List.of(), LockMode.EXCLUSIVE, LeaseOptions.DEFAULTS, true, null, Fence.NONE, null)
-			.only(keys);
+		return new LockRequest(List.of(), LeaseOptions.DEFAULTS).only(keys);
 	}
 
 	@Override
-	public LockRequest only(String key) {
-		return new LockRequest(List.of(inNamespace(this.options, "lock", key)), this.mode, this.options, this.reentrant,
-				this.context, this.fence, this.lossMargin);
+	LockRequest with(List<String> keys, LeaseOptions options) {
+		return new LockRequest(keys, options);
+	}
+
+	@Override
+	String kind() {
+		return "lock";
 	}
 
 	/**
@@ -89,31 +72,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if there is no key, or a key is not allowed
 	 */
 	public LockRequest only(Collection<String> keys) {
-		TreeSet<String> ordered = new TreeSet<>();
-		for (String key : keys) {
-			ordered.add(inNamespace(this.options, "lock", key));
-		}
+		List<String> ordered = keys.stream().map(this::inNamespace).sorted().distinct().toList();
 		checkBounds("The number of keys to lock together", ordered.size(), 1, MAX_KEYS);
-		return new LockRequest(List.copyOf(ordered), this.mode, this.options, this.reentrant, this.context, this.fence,
-				this.lossMargin);
-	}
-
-	@Override
-	public LockRequest namespace(String namespace) {
-		LeaseOptions changed = withNamespace(namespace);
-		return new LockRequest(this.keys.stream().map((key) -> inNamespace(changed, "lock", key)).toList(), this.mode,
-				changed, this.reentrant, this.context, this.fence, this.lossMargin);
-	}
-
-	@Override
-	LockRequest with(LeaseOptions changed) {
-		return new LockRequest(this.keys, this.mode, changed, this.reentrant, this.context, this.fence,
-				this.lossMargin);
-	}
-
-	@Override
-	String ofText() {
-		return " of lock '" + key() + "'";
+		return with(ordered, this.options);
 	}
 
 	/**
@@ -126,8 +87,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	public LockRequest mode(LockMode mode) {
 		// Without a mode it would be a lock to read.
 		Objects.requireNonNull(mode, "mode");
-		return new LockRequest(this.keys, mode, this.options, this.reentrant, this.context, this.fence,
-				this.lossMargin);
+		return changed((options) -> options.mode = mode);
 	}
 
 	/**
@@ -145,8 +105,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest reentrant(boolean reentrant) {
-		return new LockRequest(this.keys, this.mode, this.options, reentrant, this.context, this.fence,
-				this.lossMargin);
+		return changed((options) -> options.reentrant = reentrant);
 	}
 
 	/**
@@ -163,7 +122,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	@Override
 	public LockRequest minHold(Duration minHold) {
-		return withMinHold(minHold);
+		return super.minHold(minHold);
 	}
 
 	/**
@@ -189,8 +148,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	public LockRequest lossMargin(Duration lossMargin) {
 		checkBounds("lossMargin" + ofText(), lossMargin, Duration.ZERO, MAX_LEASE.dividedBy(3));
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, this.fence,
-				lossMargin);
+		return changed((options) -> options.lossMargin = lossMargin);
 	}
 
 	/**
@@ -201,8 +159,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the changed request
 	 */
 	public LockRequest within(LeaseContext context) {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, context, this.fence,
-				this.lossMargin);
+		return changed((options) -> options.context = context);
 	}
 
 	/**
@@ -225,8 +182,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
 	public LockRequest fenced() {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.RAISED,
-				this.lossMargin);
+		return changed((options) -> options.fenced = true);
 	}
 
 	/**
@@ -238,8 +194,10 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */
 	public LockRequest fencedByTransaction() {
-		return new LockRequest(this.keys, this.mode, this.options, this.reentrant, this.context, Fence.BY_TRANSACTION,
-				this.lossMargin);
+		return changed((options) -> {
+			options.fenced = true;
+			options.fencedByTransaction = true;
+		});
 	}
 
 	/**
@@ -248,15 +206,17 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 */
 	LockRequest withinCurrent() {
 		LeaseContext current = LeasedCalls.currentContext();
-		return (this.context != null || current.isEmpty()) ? this : within(current);
+		return (context() != null || current.isEmpty()) ? this : within(current);
 	}
 
-	/**
-	 * Return the key to lock.
-	 * @return the key; for several keys, a text for messages that lists the first five
-	 */
+	@Override
 	public String key() {
-		return (this.keys.size() == 1) ? this.keys.get(0) : join(this.keys);
+		if (this.keys.size() == 1) {
+			return this.keys.get(0);
+		}
+		int shown = Math.min(this.keys.size(), 5);
+		return String.join(", ", this.keys.subList(0, shown))
+				+ ((this.keys.size() > shown) ? " and " + (this.keys.size() - shown) + " more" : "");
 	}
 
 	/**
@@ -272,7 +232,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the mode
 	 */
 	public LockMode mode() {
-		return this.mode;
+		return this.options.mode;
 	}
 
 	/**
@@ -280,7 +240,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return whether it does
 	 */
 	public boolean isReentrant() {
-		return this.reentrant;
+		return this.options.reentrant;
 	}
 
 	/**
@@ -288,7 +248,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the context, or {@code null} for the default
 	 */
 	public @Nullable LeaseContext context() {
-		return this.context;
+		return this.options.context;
 	}
 
 	/**
@@ -297,7 +257,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return the margin, or {@code null} for the service's default
 	 */
 	public @Nullable Duration lossMargin() {
-		return this.lossMargin;
+		return this.options.lossMargin;
 	}
 
 	/**
@@ -305,7 +265,7 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return whether the lock is fenced
 	 */
 	public boolean isFenced() {
-		return this.fence != Fence.NONE;
+		return this.options.fenced;
 	}
 
 	/**
@@ -314,40 +274,14 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * @return whether a transaction raises the token
 	 */
 	public boolean isFencedByTransaction() {
-		return this.fence == Fence.BY_TRANSACTION;
-	}
-
-	/** Return a text for messages that lists the first five keys. */
-	private static String join(List<String> keys) {
-		int shown = Math.min(keys.size(), 5);
-		return String.join(", ", keys.subList(0, shown))
-				+ ((keys.size() > shown) ? " and " + (keys.size() - shown) + " more" : "");
-	}
-
-	@Override
-	public boolean equals(@Nullable Object other) {
-		return other instanceof LockRequest that && this.keys.equals(that.keys) && this.mode == that.mode
-				&& this.options.equals(that.options) && this.reentrant == that.reentrant && this.context == that.context
-				&& this.fence == that.fence && Objects.equals(this.lossMargin, that.lossMargin);
-	}
-
-	@Override
-	public int hashCode() {
-		return Objects.hash(this.keys, this.mode, this.options, this.reentrant, this.fence, this.lossMargin);
+		return this.options.fencedByTransaction;
 	}
 
 	@Override
 	public String toString() {
-		return "LockRequest[" + SingleLine.of(key()) + ", mode=" + this.mode + ", " + this.options + ", reentrant="
-				+ this.reentrant + ((this.lossMargin != null) ? ", lossMargin=" + this.lossMargin : "")
+		return "LockRequest[" + SingleLine.of(key()) + ", mode=" + mode() + ", " + this.options + ", reentrant="
+				+ isReentrant() + ((lossMargin() != null) ? ", lossMargin=" + lossMargin() : "")
 				+ (isFenced() ? ", fenced" : "") + "]";
-	}
-
-	/** Use of the fencing token in databases. */
-	private enum Fence {
-
-		NONE, RAISED, BY_TRANSACTION
-
 	}
 
 }

@@ -1,7 +1,7 @@
 package io.holdfast;
 
 import java.time.Duration;
-import java.util.Objects;
+import java.util.List;
 
 import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
@@ -16,22 +16,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 
 	private static final int MAX_LIMIT = 1_000_000_000;
 
-	private static final int OPERATORS_LIMIT = 0;
-
-	private final String key;
-
-	private final int limit;
-
-	private final int permits;
-
-	private final @Nullable Boolean fair;
-
-	private SemaphoreRequest(String key, int limit, int permits, @Nullable Boolean fair, LeaseOptions options) {
-		super(options);
-		this.key = key;
-		this.limit = limit;
-		this.permits = permits;
-		this.fair = fair;
+	private SemaphoreRequest(List<String> key, LeaseOptions options) {
+		super(key, options);
 	}
 
 	/**
@@ -43,9 +29,9 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the key or the limit is not allowed
 	 */
 	public static SemaphoreRequest of(String key, int limit) {
-		checkKey("semaphore", key);
-		checkBounds("limit of semaphore '" + key + "'", limit, 1, MAX_LIMIT);
-		return new SemaphoreRequest(key, limit, 1, null, LeaseOptions.DEFAULTS);
+		SemaphoreRequest request = of(key);
+		checkBounds("limit" + request.ofText(), limit, 1, MAX_LIMIT);
+		return request.changed((options) -> options.limit = limit);
 	}
 
 	/**
@@ -58,20 +44,17 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
 	public static SemaphoreRequest of(String key) {
-		return new SemaphoreRequest(checkKey("semaphore", key), OPERATORS_LIMIT, 1, null, LeaseOptions.DEFAULTS);
+		return new SemaphoreRequest(List.of(checkKey("semaphore", key)), LeaseOptions.DEFAULTS);
 	}
 
 	@Override
-	public SemaphoreRequest only(String key) {
-		return new SemaphoreRequest(inNamespace(this.options, "semaphore", key), this.limit, this.permits, this.fair,
-				this.options);
+	SemaphoreRequest with(List<String> keys, LeaseOptions options) {
+		return new SemaphoreRequest(keys, options);
 	}
 
 	@Override
-	public SemaphoreRequest namespace(String namespace) {
-		LeaseOptions changed = withNamespace(namespace);
-		return new SemaphoreRequest(inNamespace(changed, "semaphore", this.key), this.limit, this.permits, this.fair,
-				changed);
+	String kind() {
+		return "semaphore";
 	}
 
 	/**
@@ -84,7 +67,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 */
 	public SemaphoreRequest permits(int permits) {
 		checkBounds("permits" + ofText(), permits, 1, MAX_LIMIT);
-		return new SemaphoreRequest(this.key, this.limit, permits, this.fair, this.options);
+		return changed((options) -> options.permits = permits);
 	}
 
 	/**
@@ -98,7 +81,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 */
 	@Override
 	public SemaphoreRequest minHold(Duration minHold) {
-		return withMinHold(minHold);
+		return super.minHold(minHold);
 	}
 
 	/**
@@ -111,25 +94,16 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @return the changed request
 	 */
 	public SemaphoreRequest fair(boolean fair) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, fair, this.options);
-	}
-
-	@Override
-	SemaphoreRequest with(LeaseOptions changed) {
-		return new SemaphoreRequest(this.key, this.limit, this.permits, this.fair, changed);
-	}
-
-	@Override
-	String ofText() {
-		return " of semaphore '" + this.key + "'";
+		return changed((options) -> options.fair = fair);
 	}
 
 	/**
 	 * Return the key of the semaphore.
 	 * @return the key
 	 */
+	@Override
 	public String key() {
-		return this.key;
+		return this.keys.get(0);
 	}
 
 	/**
@@ -137,7 +111,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @return the limit; 0 if only an operator's limit applies
 	 */
 	public int limit() {
-		return this.limit;
+		return this.options.limit;
 	}
 
 	/**
@@ -145,7 +119,7 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @return the number of permits
 	 */
 	public int permits() {
-		return this.permits;
+		return this.options.permits;
 	}
 
 	/**
@@ -153,26 +127,13 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * @return whether the request is fair, or {@code null} for the service's default
 	 */
 	public @Nullable Boolean fair() {
-		return this.fair;
-	}
-
-	@Override
-	public boolean equals(@Nullable Object other) {
-		return other instanceof SemaphoreRequest that && this.key.equals(that.key) && this.limit == that.limit
-				&& this.permits == that.permits && Objects.equals(this.fair, that.fair)
-				&& this.options.equals(that.options);
-	}
-
-	@Override
-	public int hashCode() {
-		return Objects.hash(this.key, this.limit, this.permits, this.fair, this.options);
+		return this.options.fair;
 	}
 
 	@Override
 	public String toString() {
-		return "SemaphoreRequest[" + SingleLine.of(this.key) + ", limit="
-				+ ((this.limit != OPERATORS_LIMIT) ? this.limit : "operator's") + ", permits=" + this.permits + ", "
-				+ this.options + ", fair=" + this.fair + "]";
+		return "SemaphoreRequest[" + SingleLine.of(key()) + ", limit=" + ((limit() > 0) ? limit() : "operator's")
+				+ ", permits=" + permits() + ", " + this.options + ", fair=" + fair() + "]";
 	}
 
 }
