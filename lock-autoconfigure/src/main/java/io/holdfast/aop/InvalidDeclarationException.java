@@ -1,5 +1,6 @@
 package io.holdfast.aop;
 
+import io.holdfast.async.SetupException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -8,13 +9,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public class InvalidDeclarationException extends IllegalStateException {
+public class InvalidDeclarationException extends SetupException {
 
 	private static final long serialVersionUID = 1L;
-
-	private final String problem;
-
-	private final String cure;
 
 	/**
 	 * Create the exception.
@@ -22,31 +19,13 @@ public class InvalidDeclarationException extends IllegalStateException {
 	 * @param cure the remedy
 	 */
 	public InvalidDeclarationException(String problem, String cure) {
-		super(problem + ". " + cure + ".");
-		this.problem = problem;
-		this.cure = cure;
+		super(problem, cure);
 	}
 
 	/** Set the cause, or {@code null}, and return this exception. */
 	InvalidDeclarationException causedBy(@Nullable Throwable cause) {
 		initCause(cause);
 		return this;
-	}
-
-	/**
-	 * Return the problem and its location.
-	 * @return a sentence without full stop
-	 */
-	public String getProblem() {
-		return this.problem;
-	}
-
-	/**
-	 * Return the remedy.
-	 * @return a sentence without full stop
-	 */
-	public String getCure() {
-		return this.cure;
 	}
 
 }

@@ -3,6 +3,7 @@ package io.holdfast.redis.driver;
 import java.util.function.Supplier;
 
 import io.holdfast.async.DaemonThreads;
+import io.holdfast.async.SetupException;
 import io.lettuce.core.RedisCommandExecutionException;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +35,11 @@ public final class Drivers {
 
 	/**
 	 * Require Lettuce, which leases need.
-	 * @throws RedisDriverException if Lettuce is missing
+	 * @throws SetupException if Lettuce is missing
 	 */
 	public static void requireLettuce() {
 		if (!LETTUCE) {
-			throw new RedisDriverException("Lettuce is missing: Holdfast connects to Redis by it, also where the"
+			throw new SetupException("Lettuce is missing: Holdfast connects to Redis by it, also where the"
 					+ " application itself uses Jedis", "Add io.lettuce:lettuce-core to the class path");
 		}
 	}
@@ -75,9 +76,8 @@ public final class Drivers {
 	/**
 	 * Return the source of connections for sessions that watch keys, with new connections
 	 * for each session.
-	 * @throws RedisDriverException if the factory is neither of Lettuce nor of Jedis:
-	 * each command might use another connection, and {@code EXEC} would know no watched
-	 * keys
+	 * @throws SetupException if the factory is neither of Lettuce nor of Jedis: each
+	 * command might use another connection, and {@code EXEC} would know no watched keys
 	 */
 	public static Supplier<SessionConnections> watching(RedisConnectionFactory factory, DaemonThreads threads) {
 		RedisConnectionFactory unwrapped = unwrap(factory);
@@ -87,9 +87,16 @@ public final class Drivers {
 		if (unwrapped instanceof JedisConnectionFactory) {
 			return () -> new SessionConnections(factory);
 		}
-		throw RedisDriverException.foreign("OptimisticTransactions cannot watch keys on connections of", unwrapped,
+		throw foreign("OptimisticTransactions cannot watch keys on connections of", unwrapped,
 				"Define a LettuceConnectionFactory as a bean: in place of that one, or beside it with"
 						+ " @Bean(defaultCandidate = false) and a bean new OptimisticTransactions(lettuce)");
+	}
+
+	/** Return the exception for a connection factory of another library. */
+	static SetupException foreign(String problem, Object factory, String cure) {
+		return new SetupException(problem + " " + factory.getClass().getName()
+				+ ", which is neither a LettuceConnectionFactory nor a JedisConnectionFactory, nor a Spring proxy of one",
+				cure);
 	}
 
 	/**

@@ -128,7 +128,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		if (factory instanceof JedisConnectionFactory jedis) {
 			return JedisToLettuceConverter.convert(jedis, null);
 		}
-		throw RedisDriverException.foreign("Holdfast cannot tell where Redis is from", factory, Drivers.CURE);
+		throw Drivers.foreign("Holdfast cannot tell where Redis is from", factory, Drivers.CURE);
 	}
 
 	/**

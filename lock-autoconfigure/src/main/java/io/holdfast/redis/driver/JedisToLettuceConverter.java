@@ -6,6 +6,7 @@ import java.util.Optional;
 
 import javax.net.ssl.SSLParameters;
 
+import io.holdfast.async.SetupException;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
@@ -56,7 +57,7 @@ public final class JedisToLettuceConverter {
 		}
 		if (jedis.isUseSsl()) {
 			if (ssl == null && client.getSslSocketFactory().isPresent()) {
-				throw new RedisDriverException(
+				throw new SetupException(
 						"Holdfast connects to Redis by Lettuce, and cannot use the"
 								+ " SSLSocketFactory of the JedisConnectionFactory",
 						"Set spring.data.redis.ssl.bundle. Or: " + Drivers.CURE);
