@@ -1,5 +1,6 @@
 package io.holdfast.autoconfigure;
 
+import java.beans.PropertyDescriptor;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -8,6 +9,7 @@ import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.EndpointAccessResolver;
@@ -18,9 +20,11 @@ import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.core.io.ClassPathResource;
+import org.springframework.http.CacheControl;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
+import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.web.context.request.RequestAttributes;
 import org.springframework.web.context.request.RequestContextHolder;
@@ -31,6 +35,19 @@ import org.springframework.web.context.request.RequestContextHolder;
  */
 @WebEndpoint(id = "holdfast", defaultAccess = Access.READ_ONLY)
 class ConsoleEndpoint {
+
+	/**
+	 * Header with the name and value of the CSRF header that Spring Security requires for
+	 * changes.
+	 */
+	private static final String CSRF = "Holdfast-Csrf";
+
+	/**
+	 * Content security policy: only the console's own files, and no frames, against
+	 * clickjacking.
+	 */
+	private static final String POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+			+ "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 	private static final String FOLDER = "META-INF/holdfast/console/";
 
@@ -134,8 +151,32 @@ class ConsoleEndpoint {
 		}
 		HttpHeaders headers = new HttpHeaders();
 		headers.setContentType(type);
-		ConsoleHeaders.add(headers, request.getAttribute(TOKEN, RequestAttributes.SCOPE_REQUEST));
+		addHeaders(headers, request.getAttribute(TOKEN, RequestAttributes.SCOPE_REQUEST));
 		return ResponseEntity.ok().headers(headers).body(body);
+	}
+
+	/**
+	 * Add the headers of the console.
+	 * @param headers the headers of the response
+	 * @param token the CSRF token of Spring Security, or {@code null}
+	 */
+	static void addHeaders(HttpHeaders headers, @Nullable Object token) {
+		headers.set("Content-Security-Policy", POLICY);
+		headers.set("X-Content-Type-Options", "nosniff");
+		headers.set("Referrer-Policy", "no-referrer");
+		headers.setCacheControl(CacheControl.noStore());
+		if (token != null) {
+			headers.set(CSRF, property(token, "headerName") + " " + property(token, "token"));
+		}
+	}
+
+	private static @Nullable Object property(Object bean, String name) {
+		PropertyDescriptor property = BeanUtils.getPropertyDescriptor(bean.getClass(), name);
+		if (property == null || property.getReadMethod() == null) {
+			return null;
+		}
+		ReflectionUtils.makeAccessible(property.getReadMethod());
+		return ReflectionUtils.invokeMethod(property.getReadMethod(), bean);
 	}
 
 }

@@ -35,9 +35,9 @@ final class ConsoleReactiveConfiguration {
 				return chain.filter(exchange);
 			}
 			HttpHeaders headers = exchange.getResponse().getHeaders();
-			ConsoleHeaders.add(headers, null);
+			ConsoleEndpoint.addHeaders(headers, null);
 			Mono<Object> token = exchange.getAttribute(TOKEN);
-			return ((token != null) ? token.doOnNext((value) -> ConsoleHeaders.add(headers, value)).then()
+			return ((token != null) ? token.doOnNext((value) -> ConsoleEndpoint.addHeaders(headers, value)).then()
 					: Mono.<Void>empty())
 				.then(chain.filter(exchange));
 		};
