@@ -25,31 +25,22 @@ import org.springframework.context.annotation.Configuration;
 				"org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration" })
 public final class HoldfastObservationAutoConfiguration {
 
-	/**
-	 * Configuration of observations: timers, and with a tracer also spans.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@ConditionalOnClass(ObservationRegistry.class)
-	static class Observations {
+	@Bean
+	@ConditionalOnBean({ LeaseEngine.class, ObservationRegistry.class })
+	@ConditionalOnMissingBean
+	LeaseObservations holdfastLeaseObservations(ObservationRegistry registry) {
+		return new LeaseObservations(registry);
+	}
 
-		@Bean
-		@ConditionalOnBean({ LeaseEngine.class, ObservationRegistry.class })
-		@ConditionalOnMissingBean
-		LeaseObservations holdfastLeaseObservations(ObservationRegistry registry) {
-			return new LeaseObservations(registry);
-		}
-
-		@Bean
-		@ConditionalOnBean({ LeaseBeanPostProcessor.class, ObservationRegistry.class })
-		@ConditionalOnMissingBean(MethodObserver.class)
-		MethodObservations holdfastMethodObservations(ObservationRegistry registry) {
-			return new MethodObservations(registry);
-		}
-
+	@Bean
+	@ConditionalOnBean({ LeaseBeanPostProcessor.class, ObservationRegistry.class })
+	@ConditionalOnMissingBean(MethodObserver.class)
+	MethodObservations holdfastMethodObservations(ObservationRegistry registry) {
+		return new MethodObservations(registry);
 	}
 
 	/**
-	 * Configuration of gauges and counters.
+	 * Configuration of gauges and counters, if Micrometer's meters are present.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(MeterRegistry.class)
