@@ -21,12 +21,10 @@ import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.LeakDetector;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.engine.ObservedRequest;
 import io.holdfast.engine.fleet.Fleet;
 import io.holdfast.engine.store.InstanceInfo;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.BeanCurrentlyInCreationException;
@@ -62,8 +60,6 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 	 * needed by an observer.
 	 */
 	private final Queue<LeaseEngine> unobserved = new ConcurrentLinkedQueue<>();
-
-	private volatile boolean started;
 
 	private final ApplicationBean<KeyNamespace> namespace;
 
@@ -139,7 +135,13 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 			engine.onLost(this::publish);
 			this.unobserved.add(engine);
 			if (this.beans.isConfigurationFrozen()) {
-				observe(engine);
+				try {
+					observeEngines();
+				}
+				catch (BeansException ex) {
+					// An observer needs this engine, and is created at the start.
+					checkCircle(ex);
+				}
 			}
 			Fleet.of(engine).register(this::info);
 		}
@@ -149,29 +151,14 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 	@Override
 	public void afterSingletonsInstantiated() {
 		checkNamespace();
-		this.started = true;
 		observeEngines();
 	}
 
-	private void observe(LeaseEngine created) {
-		try {
-			observeEngines();
-		}
-		catch (BeansException ex) {
-			checkCircle(ex);
-			if (this.started) {
-				// After the start, the next occasion is the first request.
-				created.observe(new FirstRequest(this::observeEngines));
-			}
-		}
-	}
-
+	/** Create the observers, also those of a lazy application, which may need engines. */
 	private void observeEngines() {
-		if (!this.unobserved.isEmpty()) {
-			List<EngineObserver> engineObservers = this.observers.orderedStream().toList();
-			for (LeaseEngine engine = this.unobserved.poll(); engine != null; engine = this.unobserved.poll()) {
-				engineObservers.forEach(engine::observe);
-			}
+		List<EngineObserver> engineObservers = this.observers.orderedStream().toList();
+		for (LeaseEngine engine = this.unobserved.poll(); engine != null; engine = this.unobserved.poll()) {
+			engineObservers.forEach(engine::observe);
 		}
 	}
 
@@ -219,21 +206,6 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 		catch (UnknownHostException ex) {
 			return InstanceInfo.UNKNOWN;
 		}
-	}
-
-	/**
-	 * Runs an action before each request, on the requesting thread.
-	 *
-	 * @param action the action, which only has an effect the first time
-	 */
-	private record FirstRequest(Runnable action) implements EngineObserver {
-
-		@Override
-		public @Nullable RequestObserver requested(ObservedRequest request) {
-			this.action.run();
-			return null;
-		}
-
 	}
 
 }
