@@ -83,21 +83,16 @@ public final class LeaseContext {
 	 * @return the leases, those of transactions last
 	 */
 	public List<Lease> leases(String key) {
-		// The usual context has no lease of the key: allocate nothing for it.
-		List<Lease> result = List.of();
+		if (isEmpty()) {
+			return List.of();
+		}
+		List<Lease> result = new ArrayList<>();
 		for (Lease lease : this.leases) {
 			if (lease instanceof LockLease lock && lock.keys().contains(key)) {
-				result = (result.isEmpty()) ? new ArrayList<>(2) : result;
 				result.add(lease);
 			}
 		}
-		for (TransactionBinding.Participation transaction : this.transactions) {
-			List<Lease> kept = transaction.leases(key);
-			if (!kept.isEmpty()) {
-				result = (result.isEmpty()) ? new ArrayList<>(2) : result;
-				result.addAll(kept);
-			}
-		}
+		this.transactions.forEach((transaction) -> result.addAll(transaction.leases(key)));
 		return result;
 	}
 

@@ -63,24 +63,17 @@ final class LeasedCalls {
 		}
 	}
 
-	static <E extends Throwable> void run(Lease lease, boolean inTransaction, LeasedAction<E> action) throws E {
-		LeasedCalls.<Boolean, E>call(lease, inTransaction, () -> {
+	/** Return an action as a call with a result. */
+	static <E extends Throwable> LeasedCall<Boolean, E> callOf(LeasedAction<E> action) {
+		return () -> {
 			action.run();
 			return true;
-		});
+		};
 	}
 
 	static <T extends @Nullable Object, E extends Throwable> LeasedResult<T> callIfAcquired(
 			Optional<? extends Lease> lease, boolean inTransaction, LeasedCall<T, E> call) throws E {
 		return lease.isPresent() ? LeasedResult.of(call(lease.get(), inTransaction, call)) : LeasedResult.notAcquired();
-	}
-
-	static <E extends Throwable> boolean runIfAcquired(Optional<? extends Lease> lease, boolean inTransaction,
-			LeasedAction<E> action) throws E {
-		if (lease.isPresent()) {
-			run(lease.get(), inTransaction, action);
-		}
-		return lease.isPresent();
 	}
 
 	/** Return the leases of the current thread and its transaction. */

@@ -193,7 +193,7 @@ public interface LockService {
 	 * @throws E of the code
 	 */
 	default <E extends Throwable> void withLock(LockRequest request, LeasedAction<E> action) throws E {
-		LeasedCalls.run(acquire(request.withinCurrent().forCode()), true, action);
+		withLock(request, LeasedCalls.callOf(action));
 	}
 
 	/**
@@ -256,7 +256,7 @@ public interface LockService {
 	 * @throws E of the code
 	 */
 	default <E extends Throwable> boolean tryWithLock(LockRequest request, LeasedAction<E> action) throws E {
-		return LeasedCalls.runIfAcquired(tryAcquire(request.withinCurrent().forCode()), true, action);
+		return tryWithLock(request, LeasedCalls.callOf(action)).isAcquired();
 	}
 
 	/**

@@ -116,7 +116,7 @@ public interface SemaphoreService {
 	 * @throws E of the code
 	 */
 	default <E extends Throwable> void withPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
-		LeasedCalls.run(acquire(request.forCode()), false, action);
+		withPermits(request, LeasedCalls.callOf(action));
 	}
 
 	/**
@@ -149,7 +149,7 @@ public interface SemaphoreService {
 	 * @throws E of the code
 	 */
 	default <E extends Throwable> boolean tryWithPermits(SemaphoreRequest request, LeasedAction<E> action) throws E {
-		return LeasedCalls.runIfAcquired(tryAcquire(request.forCode()), false, action);
+		return tryWithPermits(request, LeasedCalls.callOf(action)).isAcquired();
 	}
 
 	/**
