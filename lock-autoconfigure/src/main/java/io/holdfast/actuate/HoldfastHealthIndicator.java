@@ -3,12 +3,12 @@ package io.holdfast.actuate;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.EngineStatus;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.StoreDiagnostic;
-import org.jspecify.annotations.Nullable;
 
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
@@ -31,16 +31,14 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 
 	private final LeaseEngine engine;
 
-	private final @Nullable LatestFindings latest;
+	private final LatestFindings latest;
 
 	/**
 	 * Create an indicator that does not examine the store.
 	 * @param engine the engine
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine) {
-		super("Holdfast health check failed");
-		this.engine = engine;
-		this.latest = null;
+		this(engine, new LatestFindings(() -> CompletableFuture.completedFuture(List.of()), Duration.ZERO, () -> 0));
 	}
 
 	/**
@@ -49,16 +47,20 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 	 * @param patience the maximum wait for the store's answer
 	 */
 	public HoldfastHealthIndicator(LeaseEngine engine, Duration patience) {
+		this(engine, new LatestFindings(engine::examine, patience, System::nanoTime));
+	}
+
+	private HoldfastHealthIndicator(LeaseEngine engine, LatestFindings latest) {
 		super("Holdfast health check failed");
 		this.engine = engine;
-		this.latest = new LatestFindings(engine::examine, patience, System::nanoTime);
+		this.latest = latest;
 	}
 
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
-		List<StoreDiagnostic> findings = (this.latest != null) ? this.latest.get() : List.of();
+		List<StoreDiagnostic> findings = this.latest.get();
 		EngineStatus engineStatus = this.engine.status();
-		String silence = (this.latest != null) ? this.latest.trouble() : null;
+		String silence = this.latest.trouble();
 		String trouble = Stream.of(engineStatus.refusal(), engineStatus.trouble(), silence)
 			.filter(Objects::nonNull)
 			.findFirst()

@@ -75,18 +75,16 @@ final class RedisDiagnostics {
 	 * @return a future of the findings, which fails with {@link StoreCommandException}
 	 */
 	CompletableFuture<List<StoreDiagnostic>> start() {
-		CompletableFuture<List<StoreDiagnostic>> end = new CompletableFuture<>();
-		this.executor.threads().start(() -> {
+		return CompletableFuture.supplyAsync(() -> {
 			try (RedisConnection connection = this.connections.getConnection()) {
 				judgeServers(connection);
 				judgeRights(connection);
-				end.complete(this.findings);
+				return this.findings;
 			}
 			catch (RuntimeException ex) {
-				end.completeExceptionally(RedisFailures.of(ex, "what it tells of itself"));
+				throw RedisFailures.of(ex, "what it tells of itself");
 			}
-		}, "holdfast-examination");
-		return end;
+		}, (task) -> this.executor.threads().start(task, "holdfast-examination"));
 	}
 
 	private void add(String problem) {

@@ -67,7 +67,7 @@ public final class InstanceRegistration implements Membership {
 	 * Copy of the register, by the public ids of instances: those of the last read first,
 	 * followed by former instances, the latest first.
 	 */
-	private volatile Map<String, InstanceInfo> names = Map.of();
+	private volatile Map<String, LockHolder> names = Map.of();
 
 	/** Whether a read of the register for new instances is scheduled. */
 	private boolean refreshingNames;
@@ -152,8 +152,7 @@ public final class InstanceRegistration implements Membership {
 	 * @return the instance, or {@code null} if the copy of the register does not have it
 	 */
 	@Nullable LockHolder findKnown(String instance) {
-		InstanceInfo known = this.names.get(instance);
-		return (known != null) ? holder(instance, known) : null;
+		return this.names.get(instance);
 	}
 
 	/** Read the register soon, for the name of a new instance. */
@@ -268,8 +267,8 @@ public final class InstanceRegistration implements Membership {
 	 * {@code minHold}, a lock may be held for longer than its instance exists.
 	 */
 	synchronized void copy(List<Member> members) {
-		Map<String, InstanceInfo> copy = new LinkedHashMap<>();
-		members.forEach((member) -> copy.put(member.instance(), member.info()));
+		Map<String, LockHolder> copy = new LinkedHashMap<>();
+		members.forEach((member) -> copy.put(member.instance(), holder(member.instance(), member.info())));
 		this.names.forEach((instance, former) -> {
 			if (copy.size() < MAX_NAMES) {
 				copy.putIfAbsent(instance, former);

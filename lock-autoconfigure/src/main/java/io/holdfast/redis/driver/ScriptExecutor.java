@@ -323,14 +323,13 @@ public final class ScriptExecutor {
 
 	private void connect() {
 		if (this.attempt == null) {
-			CompletableFuture<@Nullable Void> next = new CompletableFuture<>();
-			this.threads.start(() -> serveBacklog(next), "holdfast-redis-connect");
-			// After the start, which fails if no thread can be started.
-			this.attempt = next;
+			// Fails if no thread can be started.
+			this.attempt = CompletableFuture.runAsync(this::serveBacklog,
+					(task) -> this.threads.start(task, "holdfast-redis-connect"));
 		}
 	}
 
-	private void serveBacklog(CompletableFuture<@Nullable Void> end) {
+	private void serveBacklog() {
 		StatefulConnection<byte[], byte[]> opened = null;
 		Throwable trouble = RedisFailures.closed();
 		try {
@@ -349,7 +348,6 @@ public final class ScriptExecutor {
 				this.lostAt = System.nanoTime() | 1;
 			}
 		});
-		end.complete(null);
 	}
 
 	/**
@@ -435,7 +433,7 @@ public final class ScriptExecutor {
 		failUnsent();
 		CompletableFuture<@Nullable Void> running = this.attempt;
 		if (running != null) {
-			running.thenRun(action);
+			running.whenComplete((none, error) -> action.run());
 		}
 		else {
 			action.run();
