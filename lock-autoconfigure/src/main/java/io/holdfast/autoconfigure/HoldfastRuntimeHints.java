@@ -23,9 +23,8 @@ import org.springframework.aot.hint.RuntimeHintsRegistrar;
 final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
 
 	/** Optional types, whose presence is checked by name. */
-	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
-			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
-			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
+	private static final List<String> OPTIONAL = List.of("io.lettuce.core.RedisClient", "reactor.core.publisher.Flux",
+			"org.springframework.transaction.support.TransactionSynchronizationManager",
 			"kotlinx.coroutines.reactor.MonoKt");
 
 	@Override

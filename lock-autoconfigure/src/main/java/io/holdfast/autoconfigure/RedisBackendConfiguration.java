@@ -3,12 +3,13 @@ package io.holdfast.autoconfigure;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;
 
-import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
@@ -18,6 +19,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
  */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnClass(RedisConnectionFactory.class)
+@Import(JedisEncryption.class)
 class RedisBackendConfiguration {
 
 	// Also with the memory backend, so that applications run unchanged with it.
@@ -30,8 +32,9 @@ class RedisBackendConfiguration {
 	@ConditionalOnSingleCandidate(RedisConnectionFactory.class)
 	@ConditionalOnMissingBean
 	LeaseEngine holdfastLeaseEngine(LeaseEngineFactory engines, RedisConnectionFactory connectionFactory,
-			BeanFactory beans) {
-		return engines.create(JedisEncryption.applied(connectionFactory, beans));
+			ObjectProvider<JedisEncryption> encryption) {
+		JedisEncryption known = encryption.getIfAvailable();
+		return engines.create((known != null) ? known.applied(connectionFactory) : connectionFactory);
 	}
 
 	// Lazy: a connection factory that this bean refuses must not affect applications with

@@ -117,9 +117,8 @@ class RuntimeHintsTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "io.lettuce.core.RedisClient", "redis.clients.jedis.Jedis",
-			"org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails",
-			"reactor.core.publisher.Flux", "org.springframework.transaction.support.TransactionSynchronizationManager",
+	@ValueSource(strings = { "io.lettuce.core.RedisClient", "reactor.core.publisher.Flux",
+			"org.springframework.transaction.support.TransactionSynchronizationManager",
 			"kotlinx.coroutines.reactor.MonoKt" })
 	@DisplayName("Classes that Holdfast finds by name have hints")
 	void optional(String type) {
