@@ -2,10 +2,12 @@ package io.holdfast.autoconfigure;
 
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.redis.RedisLeaseStore;
+import io.holdfast.redis.driver.Drivers;
 import io.holdfast.redis.key.RedisStoreOptions;
 import org.jspecify.annotations.Nullable;
 
@@ -54,8 +56,8 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 	 * value, or is not possible with the connections
 	 */
 	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
-		this.properties.check();
-		LeaseEngine engine = new LeaseEngine(store(connectionFactory), this.properties.engineSettings());
+		EngineSettings settings = this.properties.engineSettings();
+		LeaseEngine engine = new LeaseEngine(store(connectionFactory), settings);
 		engine.setClassLoader(this.classLoader);
 		return engine;
 	}
@@ -74,11 +76,12 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 
 	private LeaseStore redis(RedisConnectionFactory connectionFactory) {
 		RedisStoreOptions options = this.properties.storeOptions();
-		String obstacle = (options.replicas() != null) ? RedisLeaseStore.obstacleToReplicas(connectionFactory) : null;
-		if (obstacle != null) {
-			throw new InvalidConfigurationPropertyValueException("holdfast.redis.min-replicas",
-					this.properties.redis().minReplicas(), obstacle);
-		}
+		boolean cluster = Drivers.isCluster(connectionFactory);
+		PropertyBounds.check(!cluster || options.replicas() == null, "redis.min-replicas",
+				this.properties.redis().minReplicas(), "waiting for replicas is not possible in a cluster: set 0");
+		PropertyBounds.check(!cluster || options.longestLease() == null, "redis.fail-over-grace", true,
+				"there is no grace in a cluster, where scripts cannot read the key that remembers their server: set"
+						+ " false");
 		return new RedisLeaseStore(connectionFactory, options, this.classLoader);
 	}
 

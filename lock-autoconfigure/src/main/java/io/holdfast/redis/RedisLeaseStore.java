@@ -109,10 +109,9 @@ public final class RedisLeaseStore implements LeaseStore {
 	 * @param application the connection factory of the application, of Lettuce or Jedis.
 	 * Only its configuration is used: the store opens its own Lettuce connections to the
 	 * same Redis
-	 * @param options the options, with replicas only if there is no
-	 * {@link #obstacleToReplicas obstacle}
-	 * @throws IllegalStateException if the factory does not tell the address of Redis, if
-	 * Lettuce is missing, or if Redis is a cluster and the options have a fail-over grace
+	 * @param options the options, in a cluster without replicas and fail-over grace
+	 * @throws IllegalStateException if the factory does not tell the address of Redis, or
+	 * if Lettuce is missing
 	 */
 	public RedisLeaseStore(RedisConnectionFactory application, RedisStoreOptions options) {
 		this(application, options, null);
@@ -137,10 +136,6 @@ public final class RedisLeaseStore implements LeaseStore {
 		this.replies = new ResourceReplies(options);
 		this.cluster = Drivers.isCluster(application);
 		this.scripts = StoreScripts.of(options, this.cluster, null);
-		if (this.cluster && options.longestLease() != null) {
-			throw new IllegalStateException("There is no fail-over grace in a Redis cluster, where scripts cannot read"
-					+ " the key that remembers their server: set holdfast.redis.fail-over-grace to false");
-		}
 		// During a WAIT, Redis is silent.
 		Duration wait = (options.replicas() != null) ? options.replicas().timeout() : Duration.ZERO;
 		this.connections = HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.MAX_SILENCE.plus(wait),
@@ -156,15 +151,6 @@ public final class RedisLeaseStore implements LeaseStore {
 				options.replicas(), this.threads);
 		this.fleet = new RedisFleetStore(options, this.executor, this.cluster ? masters : null);
 		this.instances = new RedisInstanceStore(options, this.executor, this.cluster);
-	}
-
-	/**
-	 * Return the reason why a store cannot wait for replicas.
-	 * @param factory the connection factory of the application. Nothing is connected
-	 * @return the reason, or {@code null} if the store can wait for replicas
-	 */
-	public static @Nullable String obstacleToReplicas(RedisConnectionFactory factory) {
-		return Drivers.isCluster(factory) ? "waiting for replicas is not possible in a cluster" : null;
 	}
 
 	@Override

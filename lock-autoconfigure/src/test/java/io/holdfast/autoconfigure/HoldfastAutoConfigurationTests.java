@@ -31,6 +31,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.ArgumentCaptor;
 import org.mockito.Mockito;
@@ -195,14 +196,16 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 				.hasMessageContaining("holdfast.redis.replica-timeout"));
 	}
 
-	@Test
-	void refusesToWaitForReplicasInACluster() {
+	@ParameterizedTest
+	@CsvSource({ "min-replicas, 1, set 0", "fail-over-grace, true, set false" })
+	@DisplayName("Waits for replicas and a fail-over grace are refused in a cluster")
+	void impossibleInCluster(String property, String value, String cure) {
 		this.runner
 			.withPropertyValues("holdfast.backend=redis", "spring.data.redis.cluster.nodes=127.0.0.1:1",
-					"holdfast.redis.min-replicas=1")
+					"holdfast.redis." + property + "=" + value)
 			.run((context) -> assertThat(context.getStartupFailure()).rootCause()
 				.isInstanceOf(InvalidConfigurationPropertyValueException.class)
-				.hasMessageContaining("holdfast.redis.min-replicas"));
+				.hasMessageContainingAll("holdfast.redis." + property, value, cure));
 	}
 
 	@Test

@@ -32,16 +32,13 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -229,15 +226,6 @@ class RedisFailOverGraceTests extends FailOverGraceContract implements SharedSto
 		assertThat(List.of(keys.holders(), keys.queue(), keys.state()))
 			.allSatisfy((key) -> assertThat(this.template.getExpire(key, TimeUnit.MILLISECONDS))
 				.isBetween(GRACE / 2 + 1, 2 * GRACE));
-	}
-
-	@Test
-	@DisplayName("A grace in a cluster is refused at the start")
-	void isNotForClusters() {
-		LettuceConnectionFactory cluster = new LettuceConnectionFactory(
-				new RedisClusterConfiguration(List.of("127.0.0.1:1")));
-		assertThatIllegalStateException().isThrownBy(() -> new RedisLeaseStore(cluster, options(false, GRACE)))
-			.withMessageContaining("set holdfast.redis.fail-over-grace to false");
 	}
 
 	@Test
