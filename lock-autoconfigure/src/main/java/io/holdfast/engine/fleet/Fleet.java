@@ -3,7 +3,6 @@ package io.holdfast.engine.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -11,6 +10,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -74,8 +74,11 @@ public final class Fleet implements InstanceDirectory {
 
 	private volatile @Nullable InstanceRegistration membership;
 
-	/** Unanswered queries by key. Guarded by itself. */
-	private final Map<@Nullable String, CompletableFuture<FleetReport>> questions = new HashMap<>();
+	/**
+	 * Unanswered queries by key, which concurrent callers share: instances limit their
+	 * answers, and would seem silent.
+	 */
+	private final Map<Optional<String>, CompletableFuture<FleetReport>> questions = new ConcurrentHashMap<>();
 
 	private final long startedAt;
 
@@ -237,7 +240,10 @@ public final class Fleet implements InstanceDirectory {
 	public FleetReport reports(@Nullable String key) {
 		String name = ReportCollector.name(key);
 		InstanceReport own = answer(this.reporter.answer(ReportCollector.wantedKey(name)), LOOK_HERE);
-		CompletableFuture<FleetReport> question = question(key, name, own);
+		Optional<String> subject = Optional.ofNullable(key);
+		CompletableFuture<FleetReport> question = this.questions.compute(subject,
+				(k, current) -> (current != null && !current.isDone()) ? current
+						: new ReportCollector(this.context, own, name).ask(this.context.ensureStarted()));
 		try {
 			return this.context.await(question,
 					this.context.settings.commandTimeout().plusNanos(ReportCollector.PATIENCE),
@@ -245,27 +251,13 @@ public final class Fleet implements InstanceDirectory {
 		}
 		finally {
 			// Later calls must not wait for a query without an answer.
-			synchronized (this.questions) {
-				this.questions.remove(key, question);
-			}
+			this.questions.remove(subject, question);
 		}
 	}
 
 	@Override
 	public @Nullable Entry find(String key, TokenState holder) {
 		return reports(key).find(holder);
-	}
-
-	/** Share concurrent queries: instances limit their answers, and would seem silent. */
-	private CompletableFuture<FleetReport> question(@Nullable String key, String name, InstanceReport own) {
-		synchronized (this.questions) {
-			CompletableFuture<FleetReport> current = this.questions.get(key);
-			if (current == null || current.isDone()) {
-				current = new ReportCollector(this.context, own, name).ask(this.context.ensureStarted());
-				this.questions.put(key, current);
-			}
-			return current;
-		}
 	}
 
 	/**

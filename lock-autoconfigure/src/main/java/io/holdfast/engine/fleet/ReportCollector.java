@@ -1,10 +1,10 @@
 package io.holdfast.engine.fleet;
 
-import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -28,8 +28,6 @@ final class ReportCollector {
 	private static final long FIRST_LOOK = TimeUnit.MILLISECONDS.toNanos(5);
 
 	private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(50);
-
-	private static final SecureRandom random = new SecureRandom();
 
 	/** Position of the key's hash in the name of a query. */
 	private static final int KEY_HASH = 24;
@@ -62,9 +60,7 @@ final class ReportCollector {
 	 * @param key the key whose entries come first, or {@code null}
 	 */
 	static String name(@Nullable String key) {
-		byte[] bytes = new byte[16];
-		random.nextBytes(bytes);
-		String name = HexFormat.of().formatHex(bytes);
+		String name = UUID.randomUUID().toString().replace("-", "");
 		return (key != null) ? name.substring(0, KEY_HASH) + HexFormat.of().toHexDigits(key.hashCode()) : name;
 	}
 
