@@ -101,11 +101,8 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 		CallResult.follow(() -> stage(lease)).whenComplete((value, failure) -> {
 			if (failure != null) {
 				LeasedCalls.failed(lease);
-				end(lease, () -> this.result.future().completeExceptionally(failure));
 			}
-			else {
-				end(lease, () -> this.result.future().complete(this.answer.apply(value)));
-			}
+			end(lease, () -> this.result.complete((failure != null) ? null : this.answer.apply(value), failure));
 		});
 	}
 
