@@ -1,12 +1,10 @@
 package io.holdfast.aop;
 
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-import io.holdfast.HoldfastException;
-import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.annotation.OnLoss;
 import io.holdfast.async.CallResult;
 import org.jspecify.annotations.Nullable;
 
@@ -25,14 +23,6 @@ final class CompletionStageInvocation {
 	/** Result for the caller, completed after all leases are released. */
 	private final CallResult<@Nullable Object> result = new CallResult<>();
 
-	/** Number of held leases, the outermost first. */
-	private int held;
-
-	private LeaseContext context = LeaseContext.current();
-
-	/** Transaction of the caller, or {@code null} if it has none or no lease joins it. */
-	private @Nullable TransactionShare transaction;
-
 	/** Create the invocation. */
 	CompletionStageInvocation(AnnotatedMethod method, MethodCall call) {
 		this.method = method;
@@ -46,12 +36,13 @@ final class CompletionStageInvocation {
 	CompletableFuture<@Nullable Object> start() {
 		// Read the transaction on the caller's thread: the method runs on another thread.
 		TransactionShare share = this.call.joinsTransaction() ? SpringTransactionBinding.current() : null;
-		if (share != null) {
-			this.context = this.context.within(share);
-			this.transaction = share;
-		}
+		LeaseContext current = LeaseContext.current();
+		CompletableFuture<LeaseContext> acquisition = this.call
+			.acquireAsync((share != null) ? current.within(share) : current, share);
 		this.result.followCaller();
-		acquireNext();
+		this.result.cancelIfCallerGoes(acquisition);
+		acquisition.whenComplete(
+				(context, failure) -> this.result.runOffCallerThread(acquisition, () -> answered(context, failure)));
 		return this.result.future();
 	}
 
@@ -60,77 +51,48 @@ final class CompletionStageInvocation {
 	 * leases belong to this thread. The thread must therefore wait for the result, or its
 	 * next call would get nested leases.
 	 */
-	@Nullable Object startHere() throws Throwable {
-		Object instead;
+	CompletableFuture<@Nullable Object> startHere() {
+		LeaseContext context = null;
+		Throwable failure = null;
 		try {
-			instead = this.call.observed(this.call::acquire);
+			context = this.call.observed(() -> {
+				this.call.acquire();
+				return this.call.context(LeaseContext.current());
+			});
 		}
 		catch (Throwable ex) {
-			this.call.endObservation(ex);
-			throw ex;
+			failure = ex;
 		}
-		if (instead != MethodCall.ACQUIRED) {
-			endWith(() -> instead);
-			return this.result.future();
-		}
-		this.held = this.call.leases.size();
-		this.context = this.call.context(this.context);
 		this.result.followCaller();
-		callMethod();
+		answered(context, failure);
 		return this.result.future();
 	}
 
-	private void acquireNext() {
-		if (this.held == this.call.leases.size()) {
-			callMethod();
-			return;
-		}
-		MethodLease lease = this.call.leases.get(this.held);
-		CompletableFuture<Lease> acquisition = this.call.acquireAsync(lease, this.context, this.transaction);
-		this.result.cancelIfCallerGoes(acquisition);
-		acquisition.whenComplete((granted, failure) -> this.result.runOffCallerThread(acquisition, () -> {
-			if (failure != null) {
-				notAcquired(lease, CallResult.cause(failure));
-			}
-			else {
-				this.held++;
-				this.context = this.context.with(granted);
-				acquireNext();
-			}
-		}));
-	}
-
-	private void notAcquired(MethodLease lease, Throwable failure) {
-		this.call.discard(this.held);
-		if (!(failure instanceof HoldfastException ex) || this.result.future().isDone()) {
-			complete(null, failure);
-			return;
-		}
-		endWith(() -> this.call.observed(() -> lease.resultWithoutLease(ex)));
-	}
-
-	/** End the call with the stage of a fallback. */
-	private void endWith(CallResult.Code<Object> fallback) {
-		CallResult.<@Nullable Object>follow(() -> stage(fallback.run(), "The fallback of "))
-			.whenComplete(this::complete);
-	}
-
-	private void callMethod() {
+	/** Call the method with its leases, or take a result in place of the method's. */
+	private void answered(@Nullable LeaseContext context, @Nullable Throwable failure) {
 		if (this.result.future().isDone()) {
 			// The caller has cancelled.
-			this.call.discard(this.held);
-			complete(null, null);
-			return;
+			if (context != null) {
+				this.call.discard();
+			}
+			complete(null, failure);
 		}
-		this.result.markAbandonedIfCallerGoes(this.call.leases.stream().map(MethodLease::lease).toList());
-		CallResult.<@Nullable Object>follow(this::run).whenComplete(this::end);
+		else if (context == null) {
+			Throwable cause = CallResult.cause(Objects.requireNonNull(failure));
+			CallResult
+				.<@Nullable Object>follow(
+						() -> stage(this.call.observed(() -> this.call.instead(cause)), "The fallback of "))
+				.whenComplete(this::complete);
+		}
+		else {
+			this.result.markAbandonedIfCallerGoes(this.call.leases.stream().map(MethodLease::lease).toList());
+			CallResult.<@Nullable Object>follow(() -> run(context)).whenComplete(this::end);
+		}
 	}
 
-	private CompletionStage<?> run() throws Throwable {
-		CompletionStage<?> stage = stage(this.call.observed(() -> this.call.proceed(this.context)), "");
-		this.call.leases.stream()
-			.filter((lease) -> lease.onLoss() == OnLoss.INTERRUPT)
-			.forEach((lease) -> lease.lease().onLost(() -> CallResult.cancel(stage)));
+	private CompletionStage<?> run(LeaseContext context) throws Throwable {
+		CompletionStage<?> stage = stage(this.call.observed(() -> this.call.proceed(context)), "");
+		this.call.onLoss(() -> CallResult.cancel(stage));
 		return stage;
 	}
 
@@ -142,15 +104,10 @@ final class CompletionStageInvocation {
 				whose + this.method + " returned null: it has to return a stage, which may be completed with null");
 	}
 
-	/** End the leases, the innermost first, and then complete the caller's result. */
+	/** End the leases, and then complete the caller's result. */
 	private void end(@Nullable Object value, @Nullable Throwable failure) {
 		this.result.ended();
-		if (this.held == 0) {
-			complete(value, failure);
-			return;
-		}
-		MethodLease innermost = this.call.leases.get(--this.held);
-		innermost.endAsync(failure).whenComplete((exception, unexpected) -> end(value, exception));
+		this.call.endAsync(failure, failure == null).thenAccept((outcome) -> complete(value, outcome));
 	}
 
 	private void complete(@Nullable Object value, @Nullable Throwable failure) {

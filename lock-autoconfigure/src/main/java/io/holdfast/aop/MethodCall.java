@@ -34,9 +34,6 @@ import org.springframework.core.KotlinDetector;
  */
 final class MethodCall {
 
-	/** Marker: all leases of a call were acquired. */
-	static final Object ACQUIRED = new Object();
-
 	final MethodInvocation invocation;
 
 	/** Leases, the outermost first. */
@@ -52,6 +49,9 @@ final class MethodCall {
 	 * {@code null}. Guarded by this.
 	 */
 	private @Nullable Object innerProxy;
+
+	/** Lease that was not acquired, or {@code null}. */
+	private volatile @Nullable MethodLease refused;
 
 	private final AtomicBoolean observationEnded = new AtomicBoolean();
 
@@ -81,10 +81,13 @@ final class MethodCall {
 	}
 
 	private @Nullable Object runWithLeases() throws Throwable {
-		Object result = acquire();
-		if (result != ACQUIRED) {
-			return result;
+		try {
+			acquire();
 		}
+		catch (Throwable ex) {
+			return instead(ex);
+		}
+		Object result = null;
 		Throwable failure = null;
 		try {
 			result = proceed(context(LeaseContext.current()));
@@ -101,47 +104,114 @@ final class MethodCall {
 		return result;
 	}
 
-	/**
-	 * Acquire the leases for the current thread.
-	 * @return {@link #ACQUIRED}, or a result for the caller in place of the method's
-	 * result
-	 */
-	@Nullable Object acquire() throws Throwable {
+	/** Acquire the leases for the current thread. */
+	void acquire() throws Throwable {
 		for (int i = 0; i < this.leases.size(); i++) {
-			MethodLease lease = this.leases.get(i);
 			try {
-				lease.acquire();
+				this.leases.get(i).acquire();
 			}
 			catch (Throwable ex) {
-				discard(i);
-				if (ex instanceof HoldfastException refused) {
-					return lease.resultWithoutLease(refused);
-				}
+				refused(i);
 				throw ex;
 			}
 		}
-		return ACQUIRED;
 	}
 
 	/**
-	 * Acquire one of the leases without blocking.
-	 * @return a future, which fails if the request throws an exception
+	 * Acquire the leases one after the other, without blocking.
+	 * @param outer the context of the caller
+	 * @param transaction the caller's transaction, or {@code null}
+	 * @return a future of the context with the leases, which fails with the exceptions of
+	 * {@link #acquire()}. Cancelling it ends the wait and releases all leases
 	 */
-	CompletableFuture<Lease> acquireAsync(MethodLease lease, LeaseContext context,
-			@Nullable TransactionShare transaction) {
+	CompletableFuture<LeaseContext> acquireAsync(LeaseContext outer, @Nullable TransactionShare transaction) {
+		CompletableFuture<? extends Lease> first = request(0, outer);
+		CompletableFuture<LeaseContext> result = first.newIncompleteFuture();
+		await(first, 0, outer, transaction, result);
+		return result;
+	}
+
+	private CompletableFuture<? extends Lease> request(int index, LeaseContext context) {
 		try {
-			return Objects.requireNonNull(observed(() -> lease.acquireAsync(context, transaction)));
+			return Objects.requireNonNull(observed(() -> this.leases.get(index).request(context)));
 		}
 		catch (Throwable ex) {
 			return CompletableFuture.failedFuture(ex);
 		}
 	}
 
+	private void await(CompletableFuture<? extends Lease> request, int index, LeaseContext outer,
+			@Nullable TransactionShare transaction, CompletableFuture<LeaseContext> result) {
+		result.whenComplete((all, failure) -> request.cancel(true));
+		request.whenComplete((granted, failure) -> {
+			try {
+				this.leases.get(index).answered(granted, failure, transaction);
+			}
+			catch (Throwable ex) {
+				refused(index);
+				result.completeExceptionally(ex);
+				return;
+			}
+			LeaseContext context = outer.with(this.leases.get(index).lease());
+			if (index + 1 < this.leases.size() && !result.isDone()) {
+				await(request(index + 1, context), index + 1, context, transaction, result);
+			}
+			else if (!result.complete(context)) {
+				discard(index + 1);
+			}
+		});
+	}
+
+	private void refused(int index) {
+		this.refused = this.leases.get(index);
+		discard(index);
+	}
+
+	/**
+	 * Return the result of a call whose leases were not acquired.
+	 * @param failure the failure of the acquisition
+	 * @throws Throwable the failure, if there is no such result
+	 */
+	@Nullable Object instead(Throwable failure) throws Throwable {
+		MethodLease lease = this.refused;
+		if (lease == null || !(failure instanceof HoldfastException ex)) {
+			throw failure;
+		}
+		return lease.resultWithoutLease(ex);
+	}
+
+	/** Discard all leases, because the method does not run. */
+	void discard() {
+		discard(this.leases.size());
+	}
+
 	/** Discard the first leases, the innermost first. */
-	void discard(int count) {
+	private void discard(int count) {
 		for (int i = count - 1; i >= 0; i--) {
 			this.leases.get(i).discard();
 		}
+	}
+
+	/**
+	 * End the leases after the method, the innermost first, without blocking.
+	 * @param failure the failure of the method, or {@code null}
+	 * @param completed whether the method has neither failed nor was cancelled
+	 * @return a future of the exception for the caller, or of {@code null}; never fails
+	 */
+	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure, boolean completed) {
+		CompletableFuture<@Nullable Throwable> end = CompletableFuture.completedFuture(failure);
+		for (int i = this.leases.size() - 1; i >= 0; i--) {
+			MethodLease lease = this.leases.get(i);
+			end = end.thenCompose((outcome) -> lease.endAsync(outcome, completed));
+		}
+		return end;
+	}
+
+	/** Run an action on the loss of a lease with {@link OnLoss#INTERRUPT}. */
+	void onLoss(Runnable action) {
+		this.leases.stream()
+			.filter((lease) -> lease.onLoss() == OnLoss.INTERRUPT)
+			.forEach((lease) -> lease.lease().onLost(action));
 	}
 
 	/** Return the context of the method: an outer context with the leases. */

@@ -149,39 +149,29 @@ final class MethodLease {
 	}
 
 	/**
-	 * Acquire the lease without blocking.
-	 * @param transaction the caller's transaction, or {@code null}
-	 * @return a future of the lease, which fails with the exceptions of
-	 * {@link #acquire()}. Cancelling it ends the wait and releases a lease that is
-	 * granted all the same
+	 * Request the lease without blocking. Call {@link #answered} with the outcome of the
+	 * request.
+	 * @return a future of the lease; cancelling it ends the wait
 	 */
-	CompletableFuture<Lease> acquireAsync(LeaseContext context, @Nullable TransactionShare transaction) {
+	CompletableFuture<? extends Lease> request(LeaseContext context) {
 		LeaseRequest<?> requested = within(context);
-		@Nullable CompletableFuture<? extends Lease> granted = (requested instanceof LockRequest lock)
+		@Nullable CompletableFuture<? extends Lease> answer = (requested instanceof LockRequest lock)
 				? ((LockService) this.service).acquireAsync(lock)
 				: ((SemaphoreService) this.service).acquireAsync((SemaphoreRequest) requested);
-		if (granted == null) {
-			return CompletableFuture.failedFuture(noAnswer("future"));
+		if (answer == null) {
+			throw noAnswer("future");
 		}
-		CompletableFuture<Lease> result = granted.newIncompleteFuture();
-		granted.whenComplete((lease, failure) -> {
-			try {
-				acquired((failure != null) ? unguarded(failure, transaction) : lease, transaction);
-			}
-			catch (Throwable ex) {
-				result.completeExceptionally(ex);
-				return;
-			}
-			if (!result.complete(lease())) {
-				discard();
-			}
-		});
-		result.whenComplete((acquired, failure) -> {
-			if (result.isCancelled()) {
-				granted.cancel(true);
-			}
-		});
-		return result;
+		return answer;
+	}
+
+	/**
+	 * Take the outcome of a request.
+	 * @param transaction the caller's transaction, or {@code null}
+	 * @throws Throwable the exceptions of {@link #acquire()}
+	 */
+	void answered(@Nullable Lease granted, @Nullable Throwable failure, @Nullable TransactionShare transaction)
+			throws Throwable {
+		acquired((failure != null) ? unguarded(failure, transaction) : granted, transaction);
 	}
 
 	/** Set the context of a request for a lock. Permits are not re-entrant. */
@@ -291,7 +281,7 @@ final class MethodLease {
 	 * {@code null} if the caller gets the method's result
 	 */
 	@Nullable Throwable end(@Nullable Throwable failure) {
-		waiveMinHold(failure);
+		waiveMinHold(failure == null);
 		if (!leaveToTransaction()) {
 			release();
 		}
@@ -300,11 +290,12 @@ final class MethodLease {
 
 	/**
 	 * End the lease as {@link #end} does, without blocking.
+	 * @param completed whether the method has neither failed nor was cancelled
 	 * @return a future of the value of {@link #end}, completed when the release is sent
 	 * or, if the result depends on it, answered; never fails
 	 */
-	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure) {
-		waiveMinHold(failure);
+	CompletableFuture<@Nullable Throwable> endAsync(@Nullable Throwable failure, boolean completed) {
+		waiveMinHold(completed && failure == null);
 		if (leaveToTransaction()) {
 			return CompletableFuture.completedFuture(outcome(failure));
 		}
@@ -312,9 +303,9 @@ final class MethodLease {
 		return released.thenApply((done) -> outcome(failure));
 	}
 
-	/** Waive the minHold of a lock after a failure of the method. */
-	private void waiveMinHold(@Nullable Throwable failure) {
-		if (failure != null && this.lease instanceof LockLease lock) {
+	/** Waive the minHold of a lock whose method has failed or was cancelled. */
+	private void waiveMinHold(boolean completed) {
+		if (!completed && this.lease instanceof LockLease lock) {
 			lock.waiveMinHold();
 		}
 	}

@@ -6,11 +6,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
-import io.holdfast.HoldfastException;
-import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
-import io.holdfast.annotation.OnLoss;
 import io.holdfast.aop.LeaseInterceptor.Evaluation;
+
 import io.holdfast.reactive.Holding;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
@@ -158,10 +156,10 @@ final class ReactiveInvocation {
 	 * ends before the subscriber gets the end.
 	 */
 	private Flux<Object> observed(MethodCall call) {
-		Flux<Object> chain = (!call.joinsTransaction()) ? new Chain(call, null).whole()
+		Flux<Object> chain = (!call.joinsTransaction()) ? new Leases(call, null).aroundMethod()
 				: Transaction.join()
 					.singleOptional()
-					.flatMapMany((share) -> new Chain(call, share.orElse(null)).whole());
+					.flatMapMany((share) -> new Leases(call, share.orElse(null)).aroundMethod());
 		return call.observation.isNoop() ? chain
 				: Flux
 					.usingWhen(Mono.just(call), (begun) -> chain, (begun) -> ended(begun, null),
@@ -199,9 +197,9 @@ final class ReactiveInvocation {
 	}
 
 	/**
-	 * Chain of one subscription under its leases.
+	 * Leases of one subscription.
 	 */
-	private final class Chain {
+	private final class Leases extends Holding<LeaseContext> {
 
 		private final MethodCall call;
 
@@ -210,16 +208,13 @@ final class ReactiveInvocation {
 		/** Supplies the end of the work; {@code null} before the method is called. */
 		private volatile @Nullable Supplier<CompletableFuture<@Nullable Void>> workEnd;
 
-		Chain(MethodCall call, @Nullable TransactionShare transaction) {
+		Leases(MethodCall call, @Nullable TransactionShare transaction) {
 			this.call = call;
 			this.transaction = transaction;
 		}
 
-		Flux<Object> whole() {
-			Flux<Object> chain = Flux.deferContextual((view) -> callMethod(view.get(LeaseContext.class)));
-			for (int i = this.call.leases.size() - 1; i >= 0; i--) {
-				chain = holding(this.call.leases.get(i)).around(chain);
-			}
+		Flux<Object> aroundMethod() {
+			Flux<Object> chain = around(Flux.deferContextual((view) -> callMethod(view.get(LeaseContext.class))));
 			TransactionShare share = this.transaction;
 			return (share == null) ? chain : chain.contextWrite((outer) -> outer.put(LeaseContext.class,
 					outer.<LeaseContext>get(LeaseContext.class).within(share)));
@@ -244,46 +239,41 @@ final class ReactiveInvocation {
 			}
 		}
 
-		/** Return the holding of one annotation's lease. */
-		private Holding<Lease> holding(MethodLease lease) {
-			return new Holding<>() {
+		@Override
+		protected CompletableFuture<LeaseContext> acquire(LeaseContext context) {
+			return this.call.acquireAsync(context, this.transaction);
+		}
 
-				@Override
-				protected CompletableFuture<Lease> acquire(LeaseContext context) {
-					return Chain.this.call.acquireAsync(lease, context, Chain.this.transaction);
-				}
+		@Override
+		protected <T> Publisher<T> instead(Throwable failure) {
+			try {
+				return publisher(this.call.observed(() -> this.call.instead(failure)), null, "The fallback of ");
+			}
+			catch (Throwable ex) {
+				return Mono.error(ex);
+			}
+		}
 
-				@Override
-				protected <T> Publisher<T> instead(Throwable failure) {
-					if (!(failure instanceof HoldfastException ex)) {
-						return Mono.error(failure);
-					}
-					try {
-						return publisher(Chain.this.call.observed(() -> lease.resultWithoutLease(ex)), null,
-								"The fallback of ");
-					}
-					catch (Throwable thrown) {
-						return Mono.error(thrown);
-					}
-				}
+		@Override
+		protected LeaseContext inside(LeaseContext held, LeaseContext outer) {
+			return held;
+		}
 
-				@Override
-				protected boolean endsOnLoss() {
-					return lease.onLoss() == OnLoss.INTERRUPT;
-				}
+		@Override
+		protected void onLoss(LeaseContext held, Runnable action) {
+			this.call.onLoss(action);
+		}
 
-				@Override
-				protected CompletableFuture<@Nullable Throwable> end(Lease held, @Nullable Throwable failure) {
-					// The method was not called if an inner lease was not acquired.
-					Supplier<CompletableFuture<@Nullable Void>> end = Chain.this.workEnd;
-					if (end == null) {
-						lease.discard();
-						return CompletableFuture.completedFuture(failure);
-					}
-					return end.get().thenCompose((ended) -> lease.endAsync(failure));
-				}
-
-			};
+		@Override
+		protected CompletableFuture<@Nullable Throwable> end(LeaseContext held, @Nullable Throwable failure,
+				boolean completed) {
+			Supplier<CompletableFuture<@Nullable Void>> end = this.workEnd;
+			if (end == null) {
+				// Cancelled before the call of the method.
+				this.call.discard();
+				return CompletableFuture.completedFuture(failure);
+			}
+			return end.get().thenCompose((ended) -> this.call.endAsync(failure, completed));
 		}
 
 	}

@@ -115,7 +115,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 	CompletableFuture<@Nullable Throwable> checkBeforeCommitAsync() {
 		CompletableFuture<@Nullable Throwable> result = CompletableFuture.completedFuture(null);
 		for (MethodLease lost : lost()) {
-			result = result.thenCombine(lost.endAsync(null), (first, next) -> (first != null) ? first : next);
+			result = result.thenCombine(lost.endAsync(null, true), (first, next) -> (first != null) ? first : next);
 		}
 		return result;
 	}

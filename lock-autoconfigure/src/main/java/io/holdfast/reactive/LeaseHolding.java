@@ -7,6 +7,7 @@ import java.util.function.Function;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LockLease;
 import io.holdfast.LeaseRequest;
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -52,12 +53,20 @@ final class LeaseHolding<L extends Lease> extends Holding<L> {
 	}
 
 	@Override
-	protected boolean endsOnLoss() {
-		return true;
+	protected LeaseContext inside(L held, LeaseContext outer) {
+		return outer.with(held);
 	}
 
 	@Override
-	protected CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure) {
+	protected void onLoss(L held, Runnable action) {
+		held.onLost(action);
+	}
+
+	@Override
+	protected CompletableFuture<@Nullable Throwable> end(L held, @Nullable Throwable failure, boolean completed) {
+		if (!completed && held instanceof LockLease lock) {
+			lock.waiveMinHold();
+		}
 		String why = whyNotHeld(held);
 		if (held instanceof LeaseInternals own) {
 			Throwable error = (why.isEmpty() || own.isReleased()) ? failure : lost(held, why, failure);

@@ -81,13 +81,15 @@ class LaterWayOutTests {
 	}
 
 	@Test
-	@DisplayName("A fallback gives the result, also as a future; the permit is returned before")
+	@DisplayName("A fallback gives the result of a future or a chain; the permit is returned before")
 	void fallback() {
 		CompletableFuture<String> result = this.falling.stage("a");
 		assertThat(result).succeedsWithin(SOON).isEqualTo("instead of a: TIMED_OUT");
 		assertThat(this.locks.events()).containsExactly("permit", "return", "fallback");
 		assertThat(this.falling.mono("a").block(SOON)).isEqualTo("instead of a");
+		this.locks.forget();
 		StepVerifier.create(this.falling.flux("a")).expectNext("instead", "of", "a").expectComplete().verify(SOON);
+		assertThat(this.locks.events()).containsExactly("permit", "return", "fallback");
 	}
 
 	@Test
@@ -221,12 +223,14 @@ class LaterWayOutTests {
 		}
 
 		@DistributedLock(fallback = "fluxInstead")
+		@Semaphore(limit = 1)
 		Flux<String> flux(String sku) {
 			throw new IllegalStateException("not to be run");
 		}
 
 		@SuppressWarnings("unused")
 		private Flux<String> fluxInstead(String sku) {
+			this.recorder.record("fallback");
 			return Flux.just("instead", "of", sku);
 		}
 
