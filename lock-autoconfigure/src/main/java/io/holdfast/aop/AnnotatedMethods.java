@@ -95,12 +95,6 @@ final class AnnotatedMethods {
 		return List.copyOf(MethodIntrospector.selectMethods(userClass, lookup).values());
 	}
 
-	/** Return whether a type or one of its methods is annotated, valid or not. */
-	boolean isDeclaredBy(Class<?> type) {
-		Class<?> userClass = ClassUtils.getUserClass(type);
-		return !of(userClass).isEmpty() || ofType(userClass).isPresent();
-	}
-
 	/**
 	 * Return whether a method is an overload that Kotlin's {@code @JvmOverloads} has
 	 * generated. The overload is final, has the same annotations, and only calls the

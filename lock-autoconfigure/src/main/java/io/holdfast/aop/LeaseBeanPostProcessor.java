@@ -187,24 +187,17 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 		}
 		Object result = (bean instanceof Advised advised && !advised.isFrozen()) ? advise(bean, advised)
 				: wrap(bean, beanName);
-		List<Class<?>> types = typesOf(bean);
-		if (types.stream().anyMatch(this::isDeclaredBy)) {
-			CheckedBean checked = new CheckedBean(beans().containsBeanDefinition(beanName) ? beanName : "", types,
-					AopUtils.isCglibProxy(result));
-			if (!this.checked.contains(checked)) {
-				check(checked, bean, beanName, result);
-				this.checked.add(checked);
-			}
+		CheckedBean checked = new CheckedBean(beans().containsBeanDefinition(beanName) ? beanName : "", typesOf(bean),
+				AopUtils.isCglibProxy(result));
+		if (!this.checked.contains(checked)) {
+			check(checked, bean, beanName, result);
+			this.checked.add(checked);
 		}
 		if (JOB_CLASS != null && JOB_CLASS.getDeclaringClass().isInstance(bean)
 				&& ReflectionUtils.invokeMethod(JOB_CLASS, bean) instanceof Class<?> job) {
 			check(job, new StartChecks.Bean(beanName, beans(), false, isProxyTargetClass(), List.of()));
 		}
 		return result;
-	}
-
-	private boolean isDeclaredBy(Class<?> type) {
-		return this.handlers.stream().anyMatch((handler) -> handler.methods.isDeclaredBy(type));
 	}
 
 	private void check(CheckedBean checked, Object bean, String beanName, Object result) {
