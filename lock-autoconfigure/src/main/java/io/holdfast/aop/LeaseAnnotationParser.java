@@ -1,10 +1,7 @@
 package io.holdfast.aop;
 
 import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
-import java.util.function.Supplier;
 
 import io.holdfast.HoldfastException;
 import io.holdfast.LeaseRequest;
@@ -40,11 +37,7 @@ final class LeaseAnnotationParser {
 	/** Shared evaluation context of expressions. */
 	final StandardEvaluationContext delegates = new StandardEvaluationContext();
 
-	/** Application's defaults by type of annotation. */
-	final Map<Class<?>, OnStoreFailure> onStoreFailure = new ConcurrentHashMap<>();
-
-	/** Supplies the application's default times. */
-	Supplier<LeaseBeanPostProcessor.Defaults> defaults = () -> LeaseBeanPostProcessor.Defaults.NONE;
+	LeaseBeanPostProcessor.Defaults defaults = LeaseBeanPostProcessor.Defaults.NONE;
 
 	/**
 	 * Parse an annotation for a lock. Throws {@link InvalidDeclarationException} if it
@@ -151,13 +144,13 @@ final class LeaseAnnotationParser {
 
 	private void refuseMarginOfDefaults(AnnotatedMethod annotated, @Nullable Duration margin, String bound,
 			@Nullable Duration longest) {
-		Duration lease = (margin != null && bound.equals("maxHold")) ? this.defaults.get().lockLease() : null;
+		Duration lease = (margin != null && bound.equals("maxHold")) ? this.defaults.lockLease() : null;
 		if (lease != null && isAboveThird(margin, lease)) {
 			throw annotated.invalidText("lossMargin",
 					"is more than a third of holdfast.lock.lease-time (" + lease.toMillis() + "ms)",
 					"Lower lossMargin, or give a leaseTime");
 		}
-		Duration usual = (margin == null && longest != null) ? this.defaults.get().lockMargin() : null;
+		Duration usual = (margin == null && longest != null) ? this.defaults.lockMargin() : null;
 		if (usual != null && longest != null && isAboveThird(usual, longest)) {
 			throw annotated.invalidText(bound,
 					"is less than three times holdfast.lock.loss-margin (" + usual.toMillis() + "ms)",
@@ -179,7 +172,7 @@ final class LeaseAnnotationParser {
 	}
 
 	private void refuseLongerThanLongest(AnnotatedMethod annotated, @Nullable Duration leaseTime) {
-		Duration longest = (leaseTime != null) ? this.defaults.get().longestLease() : null;
+		Duration longest = (leaseTime != null) ? this.defaults.longestLease() : null;
 		if (longest != null && isLonger(leaseTime, longest)) {
 			throw annotated.invalidText("leaseTime",
 					"is longer than holdfast.redis.longest-lease (" + longest.toMillis()
@@ -251,7 +244,7 @@ final class LeaseAnnotationParser {
 	 */
 	private boolean hasTurns(AnnotatedMethod annotated, LockRequest request) {
 		Duration declared = request.waitTime();
-		Duration wait = (declared != null) ? declared : this.defaults.get().lockWaitTime();
+		Duration wait = (declared != null) ? declared : this.defaults.lockWaitTime();
 		return !wait.isZero() && annotated.duration("minHold") == null && request.mode() != LockMode.READ;
 	}
 
@@ -271,7 +264,8 @@ final class LeaseAnnotationParser {
 		if (declared != OnStoreFailure.DEFAULT) {
 			return declared;
 		}
-		OnStoreFailure usual = this.onStoreFailure.getOrDefault(type, OnStoreFailure.THROW);
+		OnStoreFailure usual = (type == DistributedLock.class) ? this.defaults.onLockFailure()
+				: this.defaults.onSemaphoreFailure();
 		boolean possible = usual != OnStoreFailure.FALLBACK
 				|| (handler instanceof FallbackHandler fallback && fallback.handles(LeaseStoreException.class));
 		return possible ? usual : OnStoreFailure.THROW;

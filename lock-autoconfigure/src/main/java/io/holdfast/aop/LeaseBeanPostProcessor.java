@@ -134,24 +134,11 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Set the application's default times, against which annotations are checked.
-	 * @param defaults supplies the times; called when a checked annotation depends on
-	 * them
+	 * Set the application's defaults, against which annotations are checked.
+	 * @param defaults the defaults
 	 */
-	public void setDefaults(Supplier<Defaults> defaults) {
+	public void setDefaults(Defaults defaults) {
 		this.parser.defaults = defaults;
-	}
-
-	/**
-	 * Set the outcome of a failure of the store for annotations with
-	 * {@link OnStoreFailure#DEFAULT}. {@link OnStoreFailure#THROW THROW} by default.
-	 * @param lock {@code THROW} or {@code FALLBACK}
-	 * @param semaphore {@code THROW}, {@code FALLBACK} or {@code PROCEED}
-	 */
-	public void setOnStoreFailure(OnStoreFailure lock, OnStoreFailure semaphore) {
-		Assert.isTrue(lock == OnStoreFailure.THROW || lock == OnStoreFailure.FALLBACK, "Not for locks: " + lock);
-		Assert.isTrue(semaphore != OnStoreFailure.DEFAULT, "Not for semaphores: DEFAULT");
-		this.parser.onStoreFailure.putAll(Map.of(DistributedLock.class, lock, Semaphore.class, semaphore));
 	}
 
 	@Override
@@ -341,7 +328,7 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	}
 
 	/**
-	 * Application's default times, and its maximum lease time.
+	 * Application's defaults, and its maximum lease time.
 	 *
 	 * @param lockWaitTime the default wait time of locks, for the warning of scheduled
 	 * methods that each instance runs in its turn
@@ -351,12 +338,17 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 	 * unknown
 	 * @param longestLease the maximum lease time, or {@code null} if there is none; a
 	 * longer lease time is refused
+	 * @param onLockFailure the outcome of a failure of the store for locks with
+	 * {@link OnStoreFailure#DEFAULT}: {@code THROW} or {@code FALLBACK}
+	 * @param onSemaphoreFailure the outcome for permits: {@code THROW}, {@code FALLBACK}
+	 * or {@code PROCEED}
 	 */
 	public record Defaults(Duration lockWaitTime, @Nullable Duration lockLease, @Nullable Duration lockMargin,
-			@Nullable Duration longestLease) {
+			@Nullable Duration longestLease, OnStoreFailure onLockFailure, OnStoreFailure onSemaphoreFailure) {
 
 		/** Defaults that are not known. */
-		public static final Defaults NONE = new Defaults(Duration.ZERO, null, null, null);
+		public static final Defaults NONE = new Defaults(Duration.ZERO, null, null, null, OnStoreFailure.THROW,
+				OnStoreFailure.THROW);
 
 	}
 

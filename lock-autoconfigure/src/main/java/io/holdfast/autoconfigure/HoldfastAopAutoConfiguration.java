@@ -36,14 +36,14 @@ public final class HoldfastAopAutoConfiguration {
 		HoldfastProperties properties = HoldfastProperties.of(environment);
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> required(locks, LockService.class),
 				() -> required(semaphores, SemaphoreService.class));
-		processor.setDefaults(() -> new Defaults(properties.lock().waitTime(), properties.lock().leaseTime(),
-				properties.lock().lossMargin(), properties.longestLease()));
+		processor.setDefaults(new Defaults(properties.lock().waitTime(), properties.lock().leaseTime(),
+				properties.lock().lossMargin(), properties.longestLease(),
+				OnStoreFailure.valueOf(properties.lock().onStoreFailure().name()),
+				OnStoreFailure.valueOf(properties.semaphore().onStoreFailure().name())));
 		processor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
 		int order = Objects.requireNonNullElse(properties.aop().order(), LeaseBeanPostProcessor.DEFAULT_ORDER);
 		PropertyBounds.checkOrder("aop.order", order);
 		processor.setOrder(order);
-		processor.setOnStoreFailure(OnStoreFailure.valueOf(properties.lock().onStoreFailure().name()),
-				OnStoreFailure.valueOf(properties.semaphore().onStoreFailure().name()));
 		return processor;
 	}
 

@@ -171,7 +171,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 
 	/** Return the maximum lease time, or {@code null} if there is none. */
 	@Nullable Duration longestLease() {
-		return (this.backend == Backend.REDIS) ? storeOptions().longestLease() : null;
+		return (this.backend == Backend.REDIS && this.redis.failOverGrace()) ? this.redis.longestLease() : null;
 	}
 
 	OptimisticTransactions.Options optimisticOptions() {
