@@ -65,7 +65,7 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 		}
 		ExpressionSyntax.Missing missing = ExpressionSyntax.findMissing(root, annotatedMethod.method(), parameters);
 		if (missing != null) {
-			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + missing,
+			throw annotatedMethod.invalid(use.attribute, text, "has an unknown name: " + missing.text(),
 					cureOfUnknown(missing.origin()));
 		}
 		String assignment = ExpressionSyntax.findAssignment(root);

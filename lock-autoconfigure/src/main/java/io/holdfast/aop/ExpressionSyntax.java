@@ -117,7 +117,7 @@ final class ExpressionSyntax {
 			}
 			Member member = property(ClassUtils.resolvePrimitiveIfNecessary(type), property.getName());
 			if (member == null) {
-				return new Missing(property.getName(), type, origin);
+				return new Missing(property.getName() + ", which is no property of " + type.getTypeName(), origin);
 			}
 			type = (member instanceof Method getter) ? getter.getReturnType() : ((Field) member).getType();
 			origin = member;
@@ -189,16 +189,10 @@ final class ExpressionSyntax {
 	/**
 	 * A missing property.
 	 *
-	 * @param name the name of the property
-	 * @param type the type without the property
+	 * @param text the name of the property, and the type without the property
 	 * @param origin the origin of the value: the called method, or the previous property
 	 */
-	record Missing(String name, Class<?> type, Member origin) {
-
-		@Override
-		public String toString() {
-			return this.name + ", which is no property of " + this.type.getTypeName();
-		}
+	record Missing(String text, Member origin) {
 
 	}
 

@@ -151,21 +151,18 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 				Class<?> type = this.beans.getType(bean.getName());
 				add(ResolvableType.forClass((type != null) ? ClassUtils.getUserClass(type) : null));
 			}
-			else if (node instanceof TypeReference) {
+			else if (node instanceof TypeReference || node instanceof ConstructorReference) {
 				addNamed(node.getChild(0).toStringAST());
-			}
-			else if (node instanceof ConstructorReference) {
-				addNamed(node.getChild(0).toStringAST(), MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
 			}
 			for (int i = 0; i < node.getChildCount(); i++) {
 				collect(node.getChild(i));
 			}
 		}
 
-		private void addNamed(String name, MemberCategory... categories) {
+		private void addNamed(String name) {
 			try {
 				Class<?> type = new StandardTypeLocator(this.beans.getBeanClassLoader()).findType(name);
-				this.hints.registerType(type, categories);
+				this.hints.registerType(type, MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
 				add(ResolvableType.forClass(type));
 			}
 			catch (EvaluationException ex) {
