@@ -95,8 +95,9 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			}
 		}
 		for (int i = 0; i < annotatedMethod.parameterCount(); i++) {
-			positions.put("p" + i, i);
-			positions.put("a" + i, i);
+			// A parameter may have such a name itself, at another position.
+			positions.putIfAbsent("p" + i, i);
+			positions.putIfAbsent("a" + i, i);
 		}
 		return positions;
 	}
@@ -110,13 +111,21 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 			return "The names of the method's parameters are not known: compile with -parameters (in Kotlin: "
 					+ "-java-parameters, or add kotlin-reflect), or write #p0 for the first parameter";
 		}
-		// In Kotlin, the receiver of an extension function has no usable name.
 		return "The method's parameters are " + String.join(", ",
-				parameters.keySet()
+				parameters.entrySet()
 					.stream()
 					.limit(named)
-					.map((name) -> name.equals("$receiver") ? "#p0 for the receiver" : "#" + name)
+					.map((parameter) -> reference(parameter.getKey(), parameter.getValue()))
 					.toList());
+	}
+
+	private static String reference(String name, int position) {
+		return switch (name) {
+			// In Kotlin, the receiver of an extension function has no usable name.
+			case "$receiver" -> "#p0 for the receiver";
+			case "root" -> "#p" + position + " for root";
+			default -> "#" + name;
+		};
 	}
 
 	/**

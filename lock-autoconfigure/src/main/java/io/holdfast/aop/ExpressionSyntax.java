@@ -52,9 +52,9 @@ final class ExpressionSyntax {
 	/** Find an unknown name, which would yield null or an error in every call. */
 	static @Nullable String findMistake(SpelNode root, Set<String> parameters) {
 		String mistake = findUnknownProperty(root);
-		return (mistake != null) ? mistake
-				: find(root, (node) -> (node instanceof VariableReference && !OWN_VARIABLES.contains(name(node))
-						&& !parameters.contains(name(node))) ? node.toStringAST() : null);
+		return (mistake != null) ? mistake : find(root,
+				(node) -> (node instanceof VariableReference && !isCall(node) && !parameters.contains(name(node)))
+						? node.toStringAST() : null);
 	}
 
 	/**
@@ -92,6 +92,15 @@ final class ExpressionSyntax {
 		if (node instanceof PropertyOrFieldReference property) {
 			return ROOT_PROPERTIES.contains(property.getName()) ? null : property.getName();
 		}
+		if (isCall(node)) {
+			// Its text would differ from call to call. The variable hides a parameter of
+			// this name.
+			return node.toStringAST() + ", which is the call itself";
+		}
+		if (node instanceof CompoundExpression && isCall(node.getChild(0))) {
+			SpelNode property = node.getChild(1);
+			return (property instanceof PropertyOrFieldReference) ? findUnknownProperty(property) : null;
+		}
 		// In the children of other nodes, names refer to another object.
 		boolean transparent = node instanceof Operator || node instanceof OperatorNot || node instanceof Ternary
 				|| node instanceof Elvis || node instanceof InlineList;
@@ -101,6 +110,10 @@ final class ExpressionSyntax {
 			mistake = findUnknownProperty(node.getChild(i));
 		}
 		return mistake;
+	}
+
+	private static boolean isCall(SpelNode node) {
+		return node instanceof VariableReference && OWN_VARIABLES.contains(name(node));
 	}
 
 	/** Return the name of a variable, without its hash. */

@@ -78,6 +78,13 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
+	@DisplayName("A parameter with the name of a position is found by its name")
+	void nameOfPosition() {
+		this.shop.move("from", "to");
+		assertThat(this.context.locks().lastRequest().keys()).containsExactly("from", "to");
+	}
+
+	@Test
 	@DisplayName("Without name and key, the key is class and method, without the proxy, and the same for overloads")
 	void neither() {
 		this.shop.plain();
@@ -243,6 +250,10 @@ class DistributedLockKeyTests {
 
 		@DistributedLock(key = "'stock:' + #sku")
 		void sell(@Nullable String sku, int count) {
+		}
+
+		@DistributedLock(key = "{#p1, #p2}")
+		void move(String p1, String p2) {
 		}
 
 		@DistributedLock(key = "#p0 + '-' + #a1")

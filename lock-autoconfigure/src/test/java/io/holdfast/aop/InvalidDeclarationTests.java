@@ -54,6 +54,10 @@ class InvalidDeclarationTests {
 				refused(DistributedLock.class, "condition", "#{#count > 0}", "has #{...} around an expression",
 						"leave #{ and } out"),
 				Arguments.of(NoParameter.class, "key = \"#sku\"", "#sku", "has no parameters"),
+				Arguments.of(ParameterRoot.class, "key = \"#root\"", "#root, which is the call itself",
+						"parameters are #p0 for root, #count"),
+				refused(DistributedLock.class, "key", "'a' + #this", "#this, which is the call itself", "#sku, #count"),
+				refused(DistributedLock.class, "key", "#root.sku", "unknown name: sku", "#sku, #count"),
 				refused(DistributedLock.class, "key", "stock", "unknown name: stock", "put text into quotes"),
 				refused(DistributedLock.class, "key", "'a' + #sku.bytes.size + #sku.code",
 						"unknown name: code, which is no property of java.lang.String", "existing public property"),
@@ -214,6 +218,14 @@ class InvalidDeclarationTests {
 
 		@DistributedLock(key = "#sku")
 		void sell() {
+		}
+
+	}
+
+	static class ParameterRoot {
+
+		@DistributedLock(key = "#root")
+		void index(String root, int count) {
 		}
 
 	}
