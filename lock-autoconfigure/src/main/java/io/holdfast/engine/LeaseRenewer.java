@@ -275,13 +275,21 @@ final class LeaseRenewer {
 		if (unanswered) {
 			this.context.observers.failed(Command.RENEW);
 		}
-		batches(due)
-			.forEach((batch) -> renew(batch, (hold) -> hold.renewalMillis(now), now).whenComplete((done, error) -> {
-				if (error != null) {
-					batch.forEach((hold) -> onRenewalFailed(hold, error));
-				}
-			}));
+		batches(due).forEach((batch) -> renew(batch, now));
 		return next;
+	}
+
+	/** Renew holds together or, if the store cannot do so yet, one by one. */
+	private void renew(List<Hold> batch, long now) {
+		renew(batch, (hold) -> hold.renewalMillis(now), now).whenComplete((done, error) -> {
+			if (error != null && batch.size() > 1 && EngineExceptions.isWorthWaiting(error)) {
+				// The leases may be on two nodes, while their slot moves.
+				batch.forEach((hold) -> renew(List.of(hold), now));
+			}
+			else if (error != null) {
+				batch.forEach((hold) -> onRenewalFailed(hold, error));
+			}
+		});
 	}
 
 	/** Return the time by which the renewal of a hold may be early, in nanoseconds. */

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import com.sun.management.ThreadMXBean;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.Test;
 
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
@@ -70,6 +71,17 @@ class RenewalBatchTests extends ScriptedEngine {
 		assertThat(renewed()).isEmpty();
 		this.store.elapse(1);
 		assertThat(renewed()).containsExactly(BATCH, 6);
+	}
+
+	@Test
+	void leasesThatTheStoreCannotRenewTogetherYetAreRenewedOneByOne() {
+		hold(3);
+		this.store.elapse(LEASE.toMillis() / 3);
+		assertThat(renewed()).containsExactly(3);
+		this.store.last("renew").fail(StoreCommandException.notYet("moving", "moving", new IllegalStateException()));
+		assertThat(renewed()).containsExactly(1, 1, 1);
+		this.store.last("renew").fail(StoreCommandException.notYet("moving", "moving", new IllegalStateException()));
+		assertThat(renewed()).isEmpty();
 	}
 
 	@Test

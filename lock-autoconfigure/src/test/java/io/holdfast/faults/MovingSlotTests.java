@@ -3,11 +3,13 @@ package io.holdfast.faults;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.Move;
 import io.holdfast.testing.Slow;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Slots of a cluster move from node to node, with holds and waits for their keys.
@@ -105,6 +108,25 @@ class MovingSlotTests {
 		moves.forEach(Move::finish);
 		claims.assertGranted();
 		assertThat(patient).succeedsWithin(SOON).satisfies(LockLease::close);
+		this.fleet.awaitNothingLeft();
+	}
+
+	@Slow
+	@Test
+	@DisplayName("A slot with some of its keys moved: all leases in the slot are renewed")
+	void movingWithSeveralLeases() {
+		Instance instance = start();
+		Duration leaseTime = Duration.ofSeconds(4);
+		List<String> keys = IntStream.range(0, 10).mapToObj((i) -> "{" + KEY + "}" + i).toList();
+		List<LockLease> leases = keys.stream()
+			.map((key) -> instance.acquire(LockRequest.of(key).leaseTime(leaseTime)))
+			.toList();
+		Move move = cluster.move(this.fleet.lockKey(keys.get(0)))
+			.keys(keys.stream().limit(5).map(this.fleet::lockKey).toList());
+		await("the end of leases without renewal").pollDelay(leaseTime).until(() -> true);
+		assertThat(leases).allMatch(LockLease::isHeld);
+		move.finish();
+		assertThat(leases).allMatch((lease) -> lease.release() == ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
 	}
 
