@@ -156,9 +156,12 @@ final class MemoryPermits extends MemoryResource {
 			Queued head = this.queue.get(0);
 			AcquireCommand command = head.command();
 			int effectiveLimit = limitOf(command);
-			boolean present = isPresent(head);
-			if (present && command.permits() <= effectiveLimit
-					&& this.holders.used() + command.permits() > effectiveLimit) {
+			boolean hasToWait = command.permits() <= effectiveLimit
+					&& this.holders.used() + command.permits() > effectiveLimit;
+			boolean absent = hasToWait && !command.token().equals(candidate) && !head.polls()
+					&& this.leases.isAbsent(command.token());
+			boolean present = !absent && isPresent(head);
+			if (present && hasToWait) {
 				return;
 			}
 			leave(command.token());

@@ -51,8 +51,9 @@ end
 -- find(token, wanted, claim): the entry of a token in the queue, and its score; or nothing.
 -- keep(token, entry, claim): lets the queue live long enough for a waiter that has just asked.
 -- forget(token): removes the note about a waiter.
--- isGone(isCandidate, token, claim, arrival, instance, mode, wanted): whether the head of the queue is dead.
 -- hasToWait(wanted, limit): whether other tokens hold too much for a grant.
+-- isGone(isCandidate, token, claim, arrival, waits): whether the head of the queue is dead. waits: the result of
+-- hasToWait.
 -- remaining(token, wanted): the remaining time of a lease in milliseconds, or nil without a lease.
 -- hold(token, wanted, time), lengthen(token, wanted, time), endHold(token): begin, lengthen and end a lease. endHold
 -- returns false without a lease.
@@ -60,7 +61,7 @@ end
 -- ends; whether the owner is foreign (0 or 1); the instance of the owner or ''; the number of readers, or of permits in
 -- use; and the limit of a semaphore.
 -- save(): writes the changes that the other functions have noted.
-local parse, find, keep, forget, isGone, hasToWait, remaining, hold, lengthen, endHold, describeHolders, save
+local parse, find, keep, forget, hasToWait, isGone, remaining, hold, lengthen, endHold, describeHolders, save
 
 if isLock then
   -- Whether save() has to extend the lock key until readUntil.
@@ -99,14 +100,11 @@ if isLock then
   -- The observation of the head expires by itself.
   function forget() end
 
-  -- Only a head that waits for readers can be gone: without a subscription of its instance, or without a question for
-  -- its patience. The observation has the time when the head became the head, or its last question.
-  function isGone(isCandidate, token, claim, _, instance, mode, reads)
-    if not hasToWait(reads) then
+  -- Only a head that waits for readers can be gone: without a question for its patience. The observation has the time
+  -- when the head became the head, or its last question.
+  function isGone(isCandidate, token, claim, _, waits)
+    if not waits then
       return false
-    end
-    if not isCandidate and isAbsent(instance, mode) then
-      return true
     end
     local value = not isCandidate and redis.pcall('GET', seenKey)
     local seen, at = string.match(type(value) == 'string' and value or '', '^(%x+:%d+) (%d+)$')
@@ -410,8 +408,11 @@ local function settle(candidate, lease)
     head = head[3] and { head[3], head[4] } or redis.call('ZRANGE', queueKey, 0, 1, 'WITHSCORES')
     local token, instance, claim, mode, wanted, limit = parse(head[1])
     local isCandidate = token ~= nil and token == candidate
-    local alive = token and not isGone(isCandidate, token, claim, head[2], instance, mode, wanted)
-    if alive and hasToWait(wanted, limit) then
+    local waits = token and hasToWait(wanted, limit)
+    -- The instance that sends this command is present.
+    local absent = waits and not isCandidate and instance ~= caller and isAbsent(instance, mode)
+    local alive = token and not absent and not isGone(isCandidate, token, claim, head[2], waits)
+    if alive and waits then
       break
     end
     leaveQueue(token or '', head[1])

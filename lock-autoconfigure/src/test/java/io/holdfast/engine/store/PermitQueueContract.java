@@ -234,6 +234,18 @@ abstract class PermitQueueContract extends PermitHoldingContract {
 	}
 
 	@Test
+	@DisplayName("F1 a large request of an absent instance does not block smaller requests")
+	void smallBehindAbsentLarge() {
+		assumeTrue(detectsAbsence());
+		granted(acquire(this.a, "1", 3));
+		busy(acquire(this.b, "1", 4));
+		busy(acquire(this.b, "2", 1));
+		leave(this.b);
+		granted(acquire(this.c, "1", 2));
+		assertThat(state()).extracting(Standing::used, Standing::waiting).containsExactly(5, 0);
+	}
+
+	@Test
 	@DisplayName("A polling waiter never counts as absent, and keeps its place when it starts to poll")
 	void neverPassesOverPollingWaiter() {
 		LeaseStore polling = newPollingStore();
