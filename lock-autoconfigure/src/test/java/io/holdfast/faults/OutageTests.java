@@ -11,6 +11,7 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.testing.FreePorts;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
@@ -89,6 +90,25 @@ class OutageTests extends ProxiedTestCase {
 		}
 		instance.acquire(REQUEST).close();
 		this.fleet.awaitNothingLeft();
+	}
+
+	@Slow
+	@Test
+	@DisplayName("F10 A load balancer accepts connections without a Redis behind it: a request fails after the outage"
+			+ " patience, and the reason is reported")
+	void accepted() {
+		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=2s",
+				"holdfast.redis.command-timeout=1s");
+		instance.acquire(REQUEST).close();
+		instance.awaitListening();
+		this.proxy.redirect(this.proxy.host(), FreePorts.next());
+		this.proxy.down();
+		this.proxy.up();
+		assertStoreTroubleWithin(KEY, Duration.ofSeconds(2),
+				() -> instance.acquire(REQUEST.waitTime(SOON.multipliedBy(6))));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire(KEY))
+			.withMessageContaining("cannot be reached");
+		await("the reason").atMost(SOON).until(() -> instance.engine().status().trouble() != null);
 	}
 
 	@Test

@@ -270,6 +270,9 @@ class ChannelWatch {
 
 		private final CompletableFuture<StatefulRedisPubSubConnection<byte[], byte[]>> connected = new CompletableFuture<>();
 
+		/** Whether the driver has lost the connection, and has not subscribed again. */
+		private boolean broken;
+
 		/** Connect and subscribe, without a timeout. */
 		void open(Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector) {
 			this.connected.thenCompose(this::subscribe).whenComplete((none, error) -> {
@@ -308,6 +311,7 @@ class ChannelWatch {
 		public void subscribed(byte[] subscribed, long count) {
 			execute(() -> {
 				ChannelWatch.this.listening = false;
+				this.broken = false;
 				onChange();
 				ping(this);
 			});
@@ -363,7 +367,10 @@ class ChannelWatch {
 				ChannelWatch.this.listener.onBroken();
 			}
 			execute(() -> {
-				if (!ChannelWatch.this.listening) {
+				// The driver also reports connections that are closed before their first
+				// answer.
+				if (!ChannelWatch.this.listening && !this.broken) {
+					this.broken = true;
 					onChange();
 					scheduleNext(() -> giveUp(this, null), RECONNECT_MILLIS);
 				}

@@ -113,8 +113,10 @@ public final class ScriptExecutor {
 		@Override
 		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
 			ScriptExecutor.this.reconnects.incrementAndGet();
-			// In a cluster, each loss concerns a single node.
-			if (!ScriptExecutor.this.cluster && connection == ScriptExecutor.this.connection) {
+			// In a cluster, each loss concerns a single node. The driver also reports
+			// connections that are closed before their first answer.
+			if (!ScriptExecutor.this.cluster && connection == ScriptExecutor.this.connection
+					&& ScriptExecutor.this.lostAt == 0) {
 				ScriptExecutor.this.lostAt = System.nanoTime() | 1;
 			}
 		}
