@@ -4,11 +4,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -72,6 +74,23 @@ class DemotedMasterTests {
 		assertThat(held.isHeld()).isTrue();
 		held.extend(Duration.ofSeconds(10));
 		held.release();
+	}
+
+	@Slow
+	@Test
+	@DisplayName("With static replicas, the new master is found although the old master is dead")
+	void deadMaster(TestRedis redis) {
+		RedisServer old = start(redis, List.of());
+		RedisServer next = start(redis, List.of());
+		replicate(next, old);
+		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":" + old.port() + ","
+				+ next.host() + ":" + next.port());
+		locks.acquire("held").release();
+		old.kill();
+		next.run(RedisCommands::replicaofNoOne);
+		await("a grant of the new master").atMost(Duration.ofSeconds(40))
+			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
+			.until(() -> locks.tryAcquire("wanted").isPresent());
 	}
 
 	@Test

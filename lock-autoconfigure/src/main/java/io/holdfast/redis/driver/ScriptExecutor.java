@@ -97,6 +97,12 @@ public final class ScriptExecutor {
 
 	private final DemotedMaster demoted = new DemotedMaster();
 
+	/**
+	 * Time of the first call since the last answer, with connections to a master and its
+	 * replicas; 0 without a call.
+	 */
+	private volatile long unansweredSince;
+
 	private final AtomicLong reconnects = new AtomicLong();
 
 	/**
@@ -217,10 +223,38 @@ public final class ScriptExecutor {
 			return;
 		}
 		if (this.masterReplica) {
-			this.threads.start(this.factory::resetConnection, "holdfast-redis-connect");
+			reset();
 		}
 		else {
 			open.async().quit();
+		}
+	}
+
+	private void reset() {
+		this.threads.start(this.factory::resetConnection, "holdfast-redis-connect");
+	}
+
+	/**
+	 * Reopen the connections to a master and its replicas if nothing is answered. The
+	 * driver looks for the master only while it opens the connections, and waits for a
+	 * dead master for ever.
+	 */
+	private void reopenIfSilent() {
+		long now = System.nanoTime() | 1;
+		long since = this.unansweredSince;
+		if (since == 0) {
+			this.unansweredSince = now;
+		}
+		else if (now - since > HoldfastConnectionFactory.MAX_SILENCE.toNanos()) {
+			this.unansweredSince = 0;
+			reset();
+		}
+	}
+
+	/** Note an answer. */
+	void onAnswer() {
+		if (this.unansweredSince != 0) {
+			this.unansweredSince = 0;
 		}
 	}
 
@@ -290,6 +324,9 @@ public final class ScriptExecutor {
 	 * that queue.
 	 */
 	private void send(StatefulConnection<byte[], byte[]> open, ScriptCall<?> call) {
+		if (this.masterReplica) {
+			reopenIfSilent();
+		}
 		EventLoop loop = this.loop;
 		attempt(call, (loop == null || !loop.inEventLoop()) ? () -> open.dispatch(call)
 				: () -> loop.execute(() -> attempt(call, () -> open.dispatch(call))));
