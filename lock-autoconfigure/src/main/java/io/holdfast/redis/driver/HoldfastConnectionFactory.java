@@ -234,6 +234,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 			.timeoutOptions(TimeoutOptions.create())
 			// Holdfast itself does not reopen broken connections.
 			.autoReconnect(true)
+			.suspendReconnectOnProtocolFailure(false)
 			.socketOptions(socket.mutate().connectTimeout(min(socket.getConnectTimeout(), MAX_CONNECT_TIME)).build());
 		if (changed instanceof ClusterClientOptions.Builder cluster
 				&& !isRefreshed(((ClusterClientOptions) options).getTopologyRefreshOptions())) {

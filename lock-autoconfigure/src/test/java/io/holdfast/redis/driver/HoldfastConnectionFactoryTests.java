@@ -98,6 +98,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 	void clientOptions() {
 		ClientOptions options = ClientOptions.builder()
 			.autoReconnect(false)
+			.suspendReconnectOnProtocolFailure(true)
 			.requestQueueSize(17)
 			.socketOptions(SocketOptions.builder().connectTimeout(Duration.ofSeconds(10)).keepAlive(true).build())
 			.build();
@@ -115,6 +116,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 			LettuceClientConfiguration client = own.getClientConfiguration();
 			assertThat(client.getClientOptions()).hasValueSatisfying((used) -> {
 				assertThat(used.isAutoReconnect()).isTrue();
+				assertThat(used.isSuspendReconnectOnProtocolFailure()).isFalse();
 				assertThat(used.getRequestQueueSize()).isEqualTo(17);
 				assertThat(used.getSocketOptions().isKeepAlive()).isTrue();
 				assertThat(used.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofSeconds(2));
