@@ -171,9 +171,11 @@ public final class RedisFailures {
 	}
 
 	private static StoreCommandException wrongType(Throwable error, String subject) {
-		return new StoreCommandException("Redis holds something else at '" + subject
-				+ "' or at one of the keys beside it: use another key, or set"
-				+ " another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix", false, error);
+		return new StoreCommandException(
+				"Redis holds something else at '" + subject
+						+ "' or at one of the keys beside it: use another key, or set"
+						+ " another holdfast.lock.key-prefix, holdfast.semaphore.key-prefix or holdfast.fleet.key",
+				false, error);
 	}
 
 	private static StoreCommandException failure(Throwable error, String subject, boolean answer) {

@@ -109,7 +109,9 @@ class RedisFailuresTests {
 	void wrongType(Throwable error) {
 		StoreCommandException failure = RedisFailures.of(error, "lock:a");
 		assertThat(failure.isTemporary()).isFalse();
-		assertThat(failure).hasMessageContaining("'lock:a'").hasMessageContaining("holdfast.lock.key-prefix");
+		assertThat(failure).hasMessageContaining("'lock:a'")
+			.hasMessageContaining("holdfast.lock.key-prefix")
+			.hasMessageContaining("holdfast.fleet.key");
 	}
 
 	@ParameterizedTest
