@@ -44,12 +44,12 @@ record AnnotatedMethod(MergedAnnotation<?> annotation, Method method, Class<?> t
 
 	/**
 	 * Return the names of class and method, which are the same in every instance of an
-	 * application. The name of a generated class varies, and is replaced by the name of
-	 * the declaring class.
+	 * application. The name of a generated class varies, and the class behind a
+	 * repository belongs to a library: both are replaced by the declaring class.
 	 */
 	String qualifiedMethodName() {
 		boolean generated = Proxy.isProxyClass(this.targetClass) || this.targetClass.isHidden()
-				|| this.targetClass.isSynthetic();
+				|| this.targetClass.isSynthetic() || !declaringClass().isAssignableFrom(this.targetClass);
 		Class<?> named = generated ? declaringClass() : this.targetClass;
 		return named.getName() + "." + sourceName(this.method);
 	}

@@ -213,6 +213,7 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 	 * frameworks call.
 	 */
 	private void checkMethodsOfType(Class<?> annotated) {
+		refuseInherited(annotated);
 		Stream.of(ReflectionUtils.getUniqueDeclaredMethods(this.type))
 			.filter((method) -> annotated.isAssignableFrom(method.getDeclaringClass())
 					&& !Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers())
@@ -229,6 +230,27 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 							+ this.type.getSimpleName() + " has none",
 					"Make the method that does the work public, or annotate that method");
 		}
+	}
+
+	/**
+	 * Refuse an annotated interface that inherits methods, and that only the proxy
+	 * implements. A call of such a method does not show the annotated interface.
+	 */
+	private void refuseInherited(Class<?> annotated) {
+		methods().stream()
+			.filter((method) -> this.type.isInterface() && method.source().equals(annotated))
+			.map(AnnotatedMethod::method)
+			.filter((method) -> !method.getDeclaringClass().equals(annotated)
+					&& method.getDeclaringClass().isAssignableFrom(annotated))
+			.findFirst()
+			.ifPresent((method) -> {
+				throw invalid(annotated,
+						"has no effect on " + method.getName()
+								+ AnnotatedMethod.inBrackets(List.of(method.getParameterTypes()))
+								+ ", which is inherited from " + method.getDeclaringClass().getName()
+								+ ", because only the bean's proxy implements " + annotated.getSimpleName(),
+						"Declare the method in " + annotated.getSimpleName() + ", too, or annotate methods instead");
+			});
 	}
 
 	private void checkEntry(Class<?> annotated, Method method) {

@@ -77,14 +77,26 @@ class TypeWithoutEffectTests {
 	@Test
 	@DisplayName("Methods of an annotated interface are guarded, even if the target does not implement the interface")
 	void declared() {
-		try (LockedContext context = LockedContext.withClassProxies(OfDeclaring.class, OfPart.class)) {
+		try (LockedContext context = LockedContext.withClassProxies(OfDeclaring.class, OfPart.class, OfUnnamed.class)) {
 			context.bean("repository", DeclaringOrders.class).save("a");
 			context.bean("remote", DeclaringOrders.class).save("a");
 			context.bean("repository", DeclaringOrders.class).find("a");
 			context.bean(WithPart.class).find("a");
 			context.bean(WithPart.class).save("a");
-			assertThat(context.locks().keys()).containsExactly("declaring", "declaring", "declaring", "part");
+			context.bean(UnnamedOrders.class).find("a");
+			assertThat(context.locks().keys()).containsExactly("declaring", "declaring", "declaring", "part",
+					UnnamedOrders.class.getName() + ".find");
 		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { OfInheritingRepository.class, OfInheritingClient.class })
+	@DisplayName("An annotated interface that only a proxy implements is refused if it inherits methods")
+	void inherited(Class<?> type) {
+		assertThat(LockedContext.failure(Map.of(), type))
+			.hasMessageContaining("@DistributedLock on " + InheritingOrders.class.getName())
+			.hasMessageContaining("has no effect on save(Object), which is inherited from " + Crud.class.getName())
+			.hasMessageContaining("Declare the method in InheritingOrders, too");
 	}
 
 	interface Crud<T> {
@@ -98,6 +110,20 @@ class TypeWithoutEffectTests {
 
 		@Override
 		String save(String value);
+
+		String find(String id);
+
+	}
+
+	interface UnnamedOrders extends Crud<String> {
+
+		@DistributedLock
+		String find(String id);
+
+	}
+
+	@DistributedLock(name = "inheriting")
+	interface InheritingOrders extends Crud<String> {
 
 		String find(String id);
 
@@ -134,6 +160,33 @@ class TypeWithoutEffectTests {
 
 	private static <T> T remote(Class<T> type) {
 		return ProxyFactory.getProxy(type, (MethodInterceptor) (invocation) -> "done");
+	}
+
+	static class OfUnnamed {
+
+		@Bean
+		UnnamedOrders unnamed() {
+			return TypeWithoutEffectTests.repository(UnnamedOrders.class);
+		}
+
+	}
+
+	static class OfInheritingRepository {
+
+		@Bean
+		InheritingOrders orders() {
+			return TypeWithoutEffectTests.repository(InheritingOrders.class);
+		}
+
+	}
+
+	static class OfInheritingClient {
+
+		@Bean
+		InheritingOrders orders() {
+			return TypeWithoutEffectTests.remote(InheritingOrders.class);
+		}
+
 	}
 
 	static class OfDeclaring {
