@@ -295,10 +295,17 @@ final class ReactiveInvocation {
 		 */
 		static Mono<TransactionShare> join() {
 			return TransactionSynchronizationManager.forCurrentTransaction()
-				.filter((current) -> current.isActualTransactionActive() && current.isSynchronizationActive())
-				.map((current) -> (current.getResource(Transaction.class) instanceof TransactionShare bound) ? bound
-						: new Transaction(current, new TransactionShare()).begin())
+				.filter(TransactionSynchronizationManager::isActualTransactionActive)
+				.mapNotNull(Transaction::of)
 				.onErrorComplete(NoTransactionException.class);
+		}
+
+		private static @Nullable TransactionShare of(TransactionSynchronizationManager current) {
+			// Callbacks after the commit run without synchronization, but under the kept
+			// leases.
+			return (current.getResource(Transaction.class) instanceof TransactionShare bound) ? bound
+					: current.isSynchronizationActive() ? new Transaction(current, new TransactionShare()).begin()
+							: null;
 		}
 
 		private TransactionShare begin() {

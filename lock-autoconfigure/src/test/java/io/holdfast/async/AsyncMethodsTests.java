@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -20,6 +21,7 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.ReactiveTestTransactions;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -34,6 +36,9 @@ import reactor.core.scheduler.Schedulers;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.transaction.reactive.TransactionSynchronization;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
+import org.springframework.transaction.reactive.TransactionalOperator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -130,6 +135,32 @@ class AsyncMethodsTests {
 		assertThat(all).hasSize(6);
 		assertThat(all.stream().distinct()).hasSize(1);
 		assertThat(fences.block(SOON).get(0)).isGreaterThan(all.get(0));
+		awaitLocked("shop", false);
+	}
+
+	@Test
+	@DisplayName("A callback of a reactive transaction re-enters a lock that the transaction keeps")
+	void callbackOfTransaction() {
+		List<String> ran = new CopyOnWriteArrayList<>();
+		Mono<Void> callback = shop(this.first).mono(() -> Mono.<Void>fromRunnable(() -> ran.add("callback")));
+		Mono<?> registration = TransactionSynchronizationManager.forCurrentTransaction()
+			.doOnNext((manager) -> manager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public Mono<Void> afterCommit() {
+					return callback;
+				}
+
+				@Override
+				public Mono<Void> afterCompletion(int status) {
+					return callback;
+				}
+
+			}));
+		TransactionalOperator transaction = TransactionalOperator.create(new ReactiveTestTransactions((event) -> {
+		}));
+		registration.then(shop(this.first).mono(() -> Mono.just("done"))).as(transaction::transactional).block(SOON);
+		assertThat(ran).hasSize(2);
 		awaitLocked("shop", false);
 	}
 
