@@ -24,6 +24,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.ContextRefreshedEvent;
@@ -68,6 +69,33 @@ class StartInitializerTests {
 		run(WithoutAop.class, "--holdfast.aop.enabled=false");
 		run(WithoutHoldfast.class, "--holdfast.enabled=false");
 		assertThat(output).doesNotContain(WARNING);
+	}
+
+	@Test
+	@DisplayName("A child context gives one warning, unless the auto-configuration of the annotations is imported")
+	void child(CapturedOutput output) {
+		SpringApplicationBuilder application = new SpringApplicationBuilder(Guarded.class).web(WebApplicationType.NONE)
+			.properties("holdfast.backend=memory");
+		try (ConfigurableApplicationContext parent = application.run()) {
+			try (ConfigurableApplicationContext child = child(parent, Shop.class, HoldfastAopAutoConfiguration.class)) {
+				assertThat(AopUtils.isAopProxy(child.getBean(Shop.class))).isTrue();
+			}
+			application.child(Guarded.class).run().close();
+			assertThat(output).doesNotContain(WARNING);
+			child(parent, Shop.class).close();
+			assertThat(output.toString()).containsOnlyOnce(WARNING)
+				.contains("in a child context, import HoldfastAopAutoConfiguration");
+			application.child(WithoutAop.class).run().close();
+			assertThat(output.toString().split(WARNING, -1)).as("output around the warnings").hasSize(3);
+		}
+	}
+
+	private static ConfigurableApplicationContext child(ConfigurableApplicationContext parent, Class<?>... beans) {
+		AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext();
+		child.setParent(parent);
+		child.register(beans);
+		child.refresh();
+		return child;
 	}
 
 	@Test
