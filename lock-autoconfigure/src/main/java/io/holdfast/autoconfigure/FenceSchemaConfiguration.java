@@ -23,6 +23,7 @@ import org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.ResourceLoader;
 
@@ -43,9 +44,11 @@ class FenceSchemaConfiguration {
 
 	/**
 	 * Create the initializer. Depends on {@code DataSource} beans only, as transaction
-	 * managers may need the schema themselves.
+	 * managers may need the schema themselves. Not lazy, because the check at the start
+	 * is not.
 	 */
 	@Bean
+	@Lazy(false)
 	@ConditionalOnBean(DataSource.class)
 	@ConditionalOnMissingBean
 	@Nullable FenceSchemaInitializer holdfastFenceSchemaInitializer(HoldfastProperties properties,

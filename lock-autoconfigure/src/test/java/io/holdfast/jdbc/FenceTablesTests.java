@@ -13,6 +13,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
+import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.TestDatabase;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
@@ -75,6 +77,18 @@ class FenceTablesTests {
 	void embedded() {
 		this.application.withUserConfiguration(FencedMethod.class).run((context) -> table(context.getBean("main")));
 		this.enabled.run((context) -> table(context.getBean("main")));
+	}
+
+	@Test
+	@DisplayName("The table is created in a lazy application, too")
+	void lazy() {
+		this.application.withUserConfiguration(FencedMethod.class)
+			.withInitializer(
+					(context) -> context.addBeanFactoryPostProcessor(new LazyInitializationBeanFactoryPostProcessor()))
+			.run((context) -> {
+				assertThat(context).hasNotFailed();
+				table(context.getBean("main"));
+			});
 	}
 
 	@Test
