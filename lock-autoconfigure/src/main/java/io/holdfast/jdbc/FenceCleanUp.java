@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Clean-up of the fence tables of a context. Once a day, one instance deletes the rows
- * whose tokens are older than the retention. A holder that is late by more than the
- * retention is no longer refused. Thread-safe.
+ * Clean-up of the fence tables of a context. Once a day, one instance deletes the rows of
+ * a table whose tokens are older than the retention. A holder that is late by more than
+ * the retention is no longer refused. Thread-safe.
  */
 public final class FenceCleanUp implements SmartLifecycle {
 
-	/** Key of the lock for the clean-up. */
-	static final String KEY = "holdfast:fence-clean-up";
+	/** Key of the lock for the clean-up of a table, before the id of the table. */
+	private static final String KEY = "holdfast:fence-clean-up:";
 
 	private static final Log logger = LogFactory.getLog(FenceCleanUp.class);
 
@@ -87,11 +87,18 @@ public final class FenceCleanUp implements SmartLifecycle {
 		}
 	}
 
-	/** Clean up, unless another instance has done so in the last {@link #PAUSE}. */
+	/**
+	 * Clean up each table, unless another instance has done so in the last
+	 * {@link #PAUSE}.
+	 */
 	void cleanUp() {
+		this.fences.dataSources().forEach(this::cleanUp);
+	}
+
+	private void cleanUp(FencedDataSource fenced) {
 		// Without namespace, as this thread has no tenant.
 		Optional<LockLease> acquired = this.locks
-			.tryAcquire(LockRequest.of(KEY).namespace("").waitTime(Duration.ZERO).minHold(PAUSE));
+			.tryAcquire(LockRequest.of(KEY + fenced.table().id()).namespace("").waitTime(Duration.ZERO).minHold(PAUSE));
 		if (acquired.isEmpty()) {
 			return;
 		}
@@ -100,19 +107,14 @@ public final class FenceCleanUp implements SmartLifecycle {
 				// Tokens are times in microseconds by the clock of Redis, which may be
 				// ahead.
 				long now = Math.min(lease.fencingToken(), System.currentTimeMillis() * 1000);
-				deleteBelow(now - TimeUnit.MILLISECONDS.toMicros(this.retention.toMillis()));
+				int deleted = fenced.table()
+					.deleteBelow(now - TimeUnit.MILLISECONDS.toMicros(this.retention.toMillis()));
+				logger.debug("Deleted " + deleted + " old rows of the fence table of '" + fenced.name() + "'");
 			}
 			catch (RuntimeException ex) {
 				lease.waiveMinHold();
 				throw ex;
 			}
-		}
-	}
-
-	private void deleteBelow(long token) {
-		for (FencedDataSource fenced : this.fences.dataSources()) {
-			int deleted = fenced.table().deleteBelow(token);
-			logger.debug("Deleted " + deleted + " old rows of the fence table of '" + fenced.name() + "'");
 		}
 	}
 

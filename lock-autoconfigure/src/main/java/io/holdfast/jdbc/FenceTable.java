@@ -1,6 +1,7 @@
 package io.holdfast.jdbc;
 
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -10,6 +11,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.IntStream;
 
@@ -23,6 +25,7 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.dao.DuplicateKeyException;
 import org.springframework.dao.QueryTimeoutException;
 import org.springframework.jdbc.UncategorizedSQLException;
+import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -166,6 +169,18 @@ final class FenceTable {
 			deleted += IntStream.of(counts).sum();
 		}
 		return deleted;
+	}
+
+	/**
+	 * Return an id of the table, which is the same in all instances with this database.
+	 * Other tables have other ids, except by chance. Blocks.
+	 * @throws DataAccessException if the database fails
+	 */
+	String id() {
+		return String.valueOf(this.jdbc.execute((ConnectionCallback<String>) (connection) -> {
+			DatabaseMetaData database = connection.getMetaData();
+			return Integer.toHexString(Objects.hash(database.getURL(), database.getUserName(), this.name));
+		}));
 	}
 
 	/**

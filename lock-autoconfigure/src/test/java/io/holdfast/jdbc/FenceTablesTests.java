@@ -186,6 +186,21 @@ class FenceTablesTests {
 	}
 
 	@Test
+	@DisplayName("Applications with one Redis and separate databases clean up their own tables")
+	void cleanUpOfSeparateDatabases() {
+		MemoryLeases shared = new MemoryLeases(System::nanoTime);
+		ApplicationContextRunner sharing = this.enabled.withBean(MemoryLeases.class, () -> shared);
+		for (int i = 0; i < 2; i++) {
+			sharing.run((context) -> {
+				JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));
+				insert(jdbc, "old", Duration.ofDays(31));
+				context.getBean(FenceCleanUp.class).cleanUp();
+				assertThat(names(jdbc)).isEmpty();
+			});
+		}
+	}
+
+	@Test
 	@DisplayName("A failed clean-up is repeated")
 	void failedCleanUp() {
 		this.enabled.run((context) -> {
