@@ -85,9 +85,10 @@ public interface Lease extends AutoCloseable {
 
 	/**
 	 * Release this lease. Blocks until the store answers. An interrupt does not end the
-	 * wait, and the thread's interrupt flag is kept. The store is not asked in two cases:
-	 * another lease of the key is still open on the same thread or context, or this
-	 * instance hands the lock or permits over to its next waiter.
+	 * wait, and the thread's interrupt flag is kept. The store is not asked if another
+	 * lease of the key is still open on the same thread or context, if this instance
+	 * hands the lock or permits over to its next waiter, or if a shutdown has ended the
+	 * lease.
 	 * @return the result of the release
 	 * @throws LeaseStoreException if the store refused or did not answer in time. The
 	 * lease counts as released all the same: it is not renewed any more, the release is

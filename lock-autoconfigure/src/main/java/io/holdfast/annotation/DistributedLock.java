@@ -25,9 +25,9 @@ import org.springframework.core.annotation.AliasFor;
  * If the lock is not acquired within the {@link #waitTime() wait time}, the method does
  * not run. Its caller then gets a {@link io.holdfast.LockNotAcquiredException}, unless
  * {@link #onTimeout()} or {@link #fallback()} is set. If the lease is lost while the
- * method runs, a warning is logged at once, and {@link #onLoss()} applies. While the
- * method runs, {@link io.holdfast.LockLease#current()} returns its lease. The lock is
- * re-entrant: a nested call for the same key on the same thread runs at once.
+ * method runs, a warning is logged, and {@link #onLoss()} applies. While the method runs,
+ * {@link io.holdfast.LockLease#current()} returns its lease. The lock is re-entrant: a
+ * nested call for the same key on the same thread runs at once.
  *
  * <h2>The key</h2>
  * <p>
@@ -195,9 +195,10 @@ public @interface DistributedLock {
 
 	/**
 	 * The outcome of a call whose lock is not acquired within the {@link #waitTime() wait
-	 * time}, or because the application is shutting down. For failures of the store, see
-	 * {@link #onStoreFailure()}. Exceptions of the method itself are passed to the
-	 * caller, including those of other locks that the method requests.
+	 * time}, because too many requests wait, or because the application is shutting down.
+	 * For failures of the store, see {@link #onStoreFailure()}. Exceptions of the method
+	 * itself are passed to the caller, including those of other locks that the method
+	 * requests.
 	 * @return the outcome. {@link OnTimeout#SKIP SKIP} is not allowed for methods without
 	 * an empty result: the return type is primitive, or not nullable in Kotlin or by
 	 * JSpecify

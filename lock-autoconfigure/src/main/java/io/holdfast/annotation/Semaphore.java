@@ -24,8 +24,8 @@ import org.springframework.core.annotation.AliasFor;
  * If the permits are not acquired within the {@link #waitTime() wait time}, the method
  * does not run. Its caller then gets a {@link io.holdfast.PermitNotAcquiredException},
  * unless {@link #onTimeout()} or {@link #fallback()} is set. By default, calls do
- * <em>not</em> wait. If the lease is lost while the method runs, a warning is logged at
- * once, and {@link #onLoss()} applies. While the method runs,
+ * <em>not</em> wait. If the lease is lost while the method runs, a warning is logged, and
+ * {@link #onLoss()} applies. While the method runs,
  * {@link io.holdfast.PermitLease#current()} returns its lease.
  *
  * <p>
@@ -201,10 +201,11 @@ public @interface Semaphore {
 
 	/**
 	 * The outcome of a call whose permits are not acquired within the {@link #waitTime()
-	 * wait time}, because the application is shutting down, or because an operator's
-	 * limit is below the permits of the call. For failures of the store, see
-	 * {@link #onStoreFailure()}. Exceptions of the method itself are passed to the
-	 * caller, including those of other locks and permits that the method requests.
+	 * wait time}, because too many requests wait, because the application is shutting
+	 * down, or because an operator's limit is below the permits of the call. For failures
+	 * of the store, see {@link #onStoreFailure()}. Exceptions of the method itself are
+	 * passed to the caller, including those of other locks and permits that the method
+	 * requests.
 	 * @return the outcome. {@link OnTimeout#SKIP SKIP} is not allowed for methods without
 	 * an empty result: the return type is primitive, or not nullable in Kotlin or by
 	 * JSpecify
