@@ -317,7 +317,7 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 *
 	 * @param mode How waiting instances learn of a grant: by Pub/Sub, or by polling where
 	 * Pub/Sub is not available
-	 * @param channelPrefix Prefix of the Pub/Sub channels, one per instance
+	 * @param channelPrefix Prefix of the Pub/Sub channels of instances
 	 * @param retryInterval Pause between attempts of a waiter while a client other than
 	 * Holdfast holds the lock, or while there is no Pub/Sub; 10ms at least
 	 * @param handoffTimeout Maximum time for which a lock or permit that was granted to a
@@ -380,7 +380,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	/**
 	 * Settings of the register of instances.
 	 *
-	 * @param key Key of the register of instances in Redis, for operators
+	 * @param key Key of the register of instances in Redis, for endpoints and for the
+	 * comparison of protocol versions; further keys begin with this key and a colon
 	 */
 	public record Fleet(@DefaultValue("holdfast:fleet") String key) {
 	}
