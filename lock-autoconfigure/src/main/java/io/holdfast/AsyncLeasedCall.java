@@ -7,6 +7,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
+import io.holdfast.async.AsyncCall;
 import io.holdfast.async.CallResult;
 import io.holdfast.async.LeaseInternals;
 import org.apache.commons.logging.Log;
@@ -15,12 +16,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Call of code that returns a stage. The lease is held until the stage is completed, even
- * if the caller has cancelled its future. At most one thread at a time works on a call.
+ * if the caller has cancelled its future.
  *
  * @param <T> the type of the stage's value
  * @param <R> the type of the caller's result
  */
-final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Object> {
+final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Object> extends AsyncCall<Lease, R> {
 
 	private static final Log logger = LogFactory.getLog(AsyncLeasedCall.class);
 
@@ -28,18 +29,20 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 
 	private final Function<T, R> answer;
 
+	/** Supplies the result if the lease is not granted. */
+	private final Supplier<R> otherwise;
+
 	/** Context of the calling thread, for the code, which runs on another thread. */
 	private final LeaseContext context = LeaseContext.current();
 
 	private final TransactionBinding.@Nullable Participation transaction;
 
-	/** Result for the caller, completed after the release was sent. */
-	private final CallResult<R> result = new CallResult<>();
-
-	private AsyncLeasedCall(Supplier<? extends CompletionStage<T>> body, boolean inTransaction, Function<T, R> answer) {
+	private AsyncLeasedCall(Supplier<? extends CompletionStage<T>> body, boolean inTransaction, Function<T, R> answer,
+			Supplier<R> otherwise) {
 		this.body = body;
 		this.transaction = inTransaction ? LeasedCalls.joinTransaction() : null;
 		this.answer = answer;
+		this.otherwise = otherwise;
 	}
 
 	/**
@@ -52,9 +55,9 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	 */
 	static <T extends @Nullable Object> CompletableFuture<T> always(Supplier<? extends CompletionStage<T>> body,
 			boolean inTransaction, CompletableFuture<? extends Lease> acquisition) {
-		return new AsyncLeasedCall<T, T>(body, inTransaction, (value) -> value).start(acquisition, Optional::of, () -> {
+		return new AsyncLeasedCall<T, T>(body, inTransaction, (value) -> value, () -> {
 			throw new IllegalStateException("There was nothing to acquire");
-		});
+		}).start(acquisition, (lease) -> lease, false);
 	}
 
 	/**
@@ -68,42 +71,18 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 	static <T extends @Nullable Object> CompletableFuture<LeasedResult<T>> ifAcquired(
 			Supplier<? extends CompletionStage<T>> body, boolean inTransaction,
 			CompletableFuture<? extends Optional<? extends Lease>> acquisition) {
-		return new AsyncLeasedCall<T, LeasedResult<T>>(body, inTransaction, LeasedResult::of).start(acquisition,
-				(lease) -> lease, LeasedResult::notAcquired);
+		return new AsyncLeasedCall<T, LeasedResult<T>>(body, inTransaction, LeasedResult::of, LeasedResult::notAcquired)
+			.start(acquisition, (lease) -> lease.orElse(null), false);
 	}
 
-	private <G> CompletableFuture<R> start(CompletableFuture<G> acquisition,
-			Function<G, Optional<? extends Lease>> lease, Supplier<R> otherwise) {
-		this.result.followCaller();
-		this.result.cancelIfCallerGoes(acquisition);
-		acquisition.thenApply(lease).whenComplete((granted, failure) -> {
-			if (failure != null) {
-				this.result.future().completeExceptionally(CallResult.cause(failure));
-			}
-			else if (granted.isPresent()) {
-				this.result.runOffCallerThread(acquisition, () -> call(granted.get()));
-			}
-			else {
-				this.result.future().complete(otherwise.get());
-			}
-		});
-		return this.result.future();
+	@Override
+	protected List<Lease> leases(Lease held) {
+		return List.of(held);
 	}
 
-	private void call(Lease lease) {
-		if (this.result.future().isDone()) {
-			// The caller has cancelled.
-			release(lease::discardAsync, () -> {
-			});
-			return;
-		}
-		this.result.markAbandonedIfCallerGoes(List.of(lease));
-		CallResult.follow(() -> stage(lease)).whenComplete((value, failure) -> {
-			if (failure != null) {
-				LeasedCalls.failed(lease);
-			}
-			end(lease, () -> this.result.complete((failure != null) ? null : this.answer.apply(value), failure));
-		});
+	@Override
+	protected CompletionStage<R> run(Lease held) {
+		return CallResult.<T>follow(() -> stage(held)).thenApply(this.answer);
 	}
 
 	private CompletionStage<T> stage(Lease lease) {
@@ -121,22 +100,36 @@ final class AsyncLeasedCall<T extends @Nullable Object, R extends @Nullable Obje
 		}
 	}
 
-	private void end(Lease lease, Runnable then) {
-		this.result.ended();
-		if (this.transaction != null && this.transaction.tryLeave(lease)) {
-			then.run();
+	@Override
+	protected CompletionStage<R> instead(@Nullable Throwable failure) throws Throwable {
+		if (failure != null) {
+			throw failure;
 		}
-		else {
-			release((lease instanceof LeaseInternals own) ? own::sendReleaseAsync : lease::releaseAsync, then);
-		}
+		return CompletableFuture.completedFuture(this.otherwise.get());
 	}
 
-	private static void release(Supplier<? extends CompletableFuture<?>> release, Runnable then) {
-		release.get().whenComplete((released, failure) -> {
+	@Override
+	protected void discard(Lease held) {
+		logged(held.discardAsync());
+	}
+
+	@Override
+	protected CompletableFuture<@Nullable Throwable> end(Lease held, @Nullable Throwable failure) {
+		if (failure != null) {
+			LeasedCalls.failed(held);
+		}
+		boolean left = this.transaction != null && this.transaction.tryLeave(held);
+		CompletableFuture<?> end = left ? CompletableFuture.completedFuture(null)
+				: logged((held instanceof LeaseInternals own) ? own.sendReleaseAsync() : held.releaseAsync());
+		return end.thenApply((done) -> failure);
+	}
+
+	private static CompletableFuture<?> logged(CompletableFuture<?> release) {
+		return release.handle((released, failure) -> {
 			if (failure != null) {
 				logger.warn(CallResult.cause(failure).getMessage());
 			}
-			then.run();
+			return released;
 		});
 	}
 

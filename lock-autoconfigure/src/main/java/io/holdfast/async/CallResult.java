@@ -1,6 +1,5 @@
 package io.holdfast.async;
 
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -9,74 +8,14 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Result of an asynchronous call that acquires leases, runs the user's code, and releases
- * the leases. A caller that completes the result ends the wait for a lease. Code that has
- * begun is not cancelled, because its stage may be shared, and its work may go on after a
- * cancellation. At most one thread at a time works on a call. Must be created on the
- * caller's thread.
- *
- * @param <R> the type of the value
+ * Utilities for the results of asynchronous calls.
  */
-public final class CallResult<R extends @Nullable Object> {
-
-	private static final Runnable NOTHING = () -> {
-	};
+public final class CallResult {
 
 	/** Threads for futures without an engine, and for failures of a call. */
 	private static final DaemonThreads THREADS = new DaemonThreads();
 
-	private final Thread caller = Thread.currentThread();
-
-	/** Future of the caller. */
-	private final CompletableFuture<R> future = new CompletableFuture<>();
-
-	/** Action to run if the caller completes the future before the end of the call. */
-	private volatile Runnable onCallerGone = NOTHING;
-
-	/** Return the caller's future. */
-	public CompletableFuture<R> future() {
-		return this.future;
-	}
-
-	/** Start watching for a completion by the caller. */
-	public void followCaller() {
-		this.future.whenComplete((value, failure) -> this.onCallerGone.run());
-	}
-
-	/**
-	 * Cancel the wait for a lease if the caller completes the future.
-	 */
-	public void cancelIfCallerGoes(CompletableFuture<?> awaited) {
-		ifCallerGoes(() -> awaited.cancel(true));
-	}
-
-	/**
-	 * Mark the leases of the running code as abandoned if the caller completes the
-	 * future. The leases are kept.
-	 */
-	public void markAbandonedIfCallerGoes(List<?> leases) {
-		ifCallerGoes(() -> leases.forEach((lease) -> {
-			if (lease instanceof LeaseInternals aware) {
-				aware.markCallerGone();
-			}
-		}));
-	}
-
-	private void ifCallerGoes(Runnable consequence) {
-		this.onCallerGone = consequence;
-		if (this.future.isDone()) {
-			consequence.run();
-		}
-	}
-
-	/** Note that the code has ended. */
-	public void ended() {
-		this.onCallerGone = NOTHING;
-	}
-
-	/** Complete the caller's future. */
-	public void complete(@Nullable R value, @Nullable Throwable failure) {
-		complete(this.future, value, failure);
+	private CallResult() {
 	}
 
 	/** Complete a future with a value or a failure. */
@@ -121,22 +60,6 @@ public final class CallResult<R extends @Nullable Object> {
 			return;
 		}
 		future.cancel(true);
-	}
-
-	/**
-	 * Run an action that may block, on the current thread if it is not the caller's
-	 * thread. The action never blocks the caller's thread, even if there was nothing to
-	 * wait for.
-	 * @param awaited the future that the action has waited for, which has the engine's
-	 * threads
-	 */
-	public void runOffCallerThread(CompletableFuture<?> awaited, Runnable action) {
-		if (Thread.currentThread() != this.caller) {
-			action.run();
-		}
-		else {
-			runOnOtherThread(awaited, action);
-		}
 	}
 
 	/**
