@@ -3,6 +3,7 @@ package io.holdfast.engine.fleet;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -41,14 +42,10 @@ public final class ReportCodec {
 	private static String line(String what, Entry entry) {
 		return Stream
 			.of(what, entry.number(), entry.resource().kind(), entry.permits(), entry.threadId(), entry.millis(),
-					entry.ttlMillis(), entry.fence(), entry.resource().key(), text(entry.name()), text(entry.thread()),
-					text(entry.note()))
-			.map(String::valueOf)
+					entry.ttlMillis(), entry.fence(), entry.resource().key(), entry.name(), entry.thread(),
+					entry.note())
+			.map((field) -> Objects.toString(field, ""))
 			.collect(Collectors.joining(FIELD));
-	}
-
-	private static String text(@Nullable String text) {
-		return (text != null) ? text : "";
 	}
 
 	/**

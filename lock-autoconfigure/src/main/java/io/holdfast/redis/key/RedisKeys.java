@@ -81,16 +81,12 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 		// brace of the companion comes first. A closing brace would end the hash tag too
 		// early.
 		if (cluster && key.indexOf('}') >= 0) {
-			throw new StoreCommandException(
-					"The key '" + key + "' has a '}' but no hash tag, so its queue cannot be placed beside it"
-							+ " in a Redis cluster: leave the braces out, or write a tag like '{stock}:SKU0001'",
-					false, null);
+			throw refused(key, "has a '}' but no hash tag, so its queue cannot be placed beside it in a Redis cluster:"
+					+ " leave the braces out, or write a tag like '{stock}:SKU0001'");
 		}
 		if (key.startsWith("}")) {
-			throw new StoreCommandException(
-					"The key '" + key + "' begins with a '}', so the keys beside it would have no hash"
-							+ " tag, and could be those of another one: choose another beginning",
-					false, null);
+			throw refused(key, "begins with a '}', so the keys beside it would have no hash tag, and could be those of"
+					+ " another one: choose another beginning");
 		}
 		return "{" + key + "}";
 	}
@@ -103,19 +99,20 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	private static void refuseSharedCompanions(String key) {
 		for (String companion : COMPANIONS) {
 			if (key.endsWith(companion)) {
-				throw new StoreCommandException(
-						"The key '" + key + "' has a hash tag and ends with '" + companion
-								+ "', as the keys do that Holdfast adds to another one: choose another ending",
-						false, null);
+				throw refused(key, "has a hash tag and ends with '" + companion
+						+ "', as the keys do that Holdfast adds to another one: choose another ending");
 			}
 		}
 		boolean inBraces = key.startsWith("{") && key.endsWith("}");
 		if (inBraces && !hasHashTag(key.substring(1, key.length() - 1))) {
-			throw new StoreCommandException(
-					"The key '" + key + "' stands in braces as a whole, so the keys beside it would be"
-							+ " those of the key without the braces: leave them out, or add something to it",
-					false, null);
+			throw refused(key, "stands in braces as a whole, so the keys beside it would be those of the key without"
+					+ " the braces: leave them out, or add something to it");
 		}
+	}
+
+	/** Return the failure for a key that is not allowed. */
+	static StoreCommandException refused(String key, String reason) {
+		return new StoreCommandException("The key '" + key + "' " + reason, false, null);
 	}
 
 	/**

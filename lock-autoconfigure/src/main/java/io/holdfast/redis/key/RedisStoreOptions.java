@@ -70,16 +70,14 @@ public record RedisStoreOptions(String lockPrefix, String semaphorePrefix, Strin
 		String other = prefix(semaphore ? Kind.LOCK : Kind.SEMAPHORE);
 		String key = keyOf(resource);
 		if (other.startsWith(prefix(resource.kind())) && key.startsWith(other)) {
-			throw new StoreCommandException("The key '" + key + "' begins with '" + other + "', as those of "
-					+ (semaphore ? "locks" : "semaphores")
-					+ " do: use another key, or prefixes of which none begins with the other", false, null);
+			throw RedisKeys.refused(key,
+					"begins with '" + other + "', as those of " + (semaphore ? "locks" : "semaphores")
+							+ " do: use another key, or prefixes of which none begins with the other");
 		}
 		int end = this.fleetKey.length();
 		if (key.startsWith(this.fleetKey) && (key.length() == end || key.charAt(end) == ':')) {
-			throw new StoreCommandException(
-					"The key '" + key + "' is one of Holdfast's own (holdfast.fleet.key): use"
-							+ " another key, or another holdfast.lock.key-prefix or holdfast.semaphore.key-prefix",
-					false, null);
+			throw RedisKeys.refused(key, "is one of Holdfast's own (holdfast.fleet.key): use another key, or another"
+					+ " holdfast.lock.key-prefix or holdfast.semaphore.key-prefix");
 		}
 	}
 
