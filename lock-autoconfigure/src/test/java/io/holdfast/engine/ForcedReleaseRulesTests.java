@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -143,13 +145,33 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 		CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
 		this.store.last("acquire 1").granted(0, 30_000);
 		List<Boolean> held = new ArrayList<>();
-		this.store.answerAtOnce("inspect permits", (command) -> command.held(ID + ":1", 1));
+		this.store.answerAtOnce("inspect permits", (command) -> command.held(ID + ":1"));
 		this.store.answerAtOnce("force 1", (command) -> {
 			held.add(answer.join().isHeld());
 			command.forced(true);
 		});
 		assertThat(this.semaphores.forceRelease("k")).isTrue();
 		assertThat(held).containsExactly(false);
+	}
+
+	@Test
+	void thousandsOfHoldersAreReleasedByFewCommandsAndNoWaiterWithThem() {
+		String[] tokens = IntStream.rangeClosed(1, 2001)
+			.mapToObj((i) -> "f".repeat(32) + ":" + i)
+			.toArray(String[]::new);
+		this.store.answerAtOnce("inspect permits", (command) -> command.held(tokens));
+		List<String> sent = new ArrayList<>(List.of("inspect permits"));
+		for (int from = 0; from < tokens.length; from += 1000) {
+			int to = Math.min(from + 1000, tokens.length);
+			String line = IntStream.rangeClosed(from + 1, to)
+				.mapToObj(String::valueOf)
+				.collect(Collectors.joining(" ", "force ", ""));
+			int count = to - from;
+			this.store.answerAtOnce(line, (command) -> command.forced(true, count));
+			sent.add(line);
+		}
+		assertThat(this.semaphores.forceRelease("k")).isTrue();
+		assertThat(this.store.sent()).isEqualTo(sent);
 	}
 
 }

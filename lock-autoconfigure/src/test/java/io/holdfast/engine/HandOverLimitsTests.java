@@ -9,10 +9,15 @@ import java.util.stream.Stream;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
+import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.engine.store.HandOverLimits;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -23,6 +28,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 class HandOverLimitsTests extends ScriptedEngine {
 
 	private static final int COUNT = 3;
+
+	private static final LockRequest READ = REQUEST.mode(LockMode.READ);
 
 	HandOverLimitsTests() {
 		super(Settings.with(EngineSettings.defaults(), new HandOverLimits(COUNT, Duration.ofMillis(5))));
@@ -142,36 +149,30 @@ class HandOverLimitsTests extends ScriptedEngine {
 		assertThat(second.join().isHeld()).isFalse();
 	}
 
-	@Test
-	void aHoldWithoutRenewalIsNotHandedOver() {
-		LockLease lease = granted(REQUEST.autoRenew(false), 100);
-		this.service.acquireAsync(REQUEST);
+	static Stream<Arguments> otherTerms() {
+		return Stream.of(Arguments.of(REQUEST.autoRenew(false), REQUEST),
+				Arguments.of(REQUEST, REQUEST.autoRenew(false)),
+				Arguments.of(REQUEST, REQUEST.leaseTime(Duration.ofSeconds(20))));
+	}
+
+	@ParameterizedTest
+	@MethodSource("otherTerms")
+	void aHoldIsHandedOverOnlyWithRenewalAndToAnEqualLeaseTime(LockRequest held, LockRequest waiting) {
+		LockLease lease = granted(held, 100);
+		this.service.acquireAsync(waiting);
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("release 1 next 2");
 	}
 
-	@Test
-	void aWaiterWithoutRenewalGetsNoHandOver() {
-		LockLease lease = granted(REQUEST, 100);
-		this.service.acquireAsync(REQUEST.autoRenew(false));
-		lease.releaseAsync();
-		assertThat(this.store.sent()).contains("release 1 next 2");
-	}
-
-	@Test
-	void aWaiterWithAnotherLeaseTimeGetsNoHandOver() {
-		LockLease lease = granted(REQUEST, 100);
-		this.service.acquireAsync(REQUEST.leaseTime(Duration.ofSeconds(20)));
-		lease.releaseAsync();
-		assertThat(this.store.sent()).contains("release 1 next 2");
-	}
-
-	@Test
-	void aHoldExtendedBeyondItsLeaseTimeIsNotHandedOver() {
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void aHoldExtendedBeyondItsLeaseTimeIsNotHandedOver(boolean answered) {
 		LockLease lease = granted(REQUEST, 100);
 		this.service.acquireAsync(REQUEST);
 		renewer().renewNow(renewer().holds(), TimeUnit.HOURS.toMillis(1));
-		this.store.last("renew 1").renewed(true);
+		if (answered) {
+			this.store.last("renew 1").renewed(true);
+		}
 		lease.releaseAsync();
 		// Otherwise, requests would wait for an hour if the next holder died.
 		assertThat(this.store.sent()).contains("release 1 next 2");
@@ -262,6 +263,39 @@ class HandOverLimitsTests extends ScriptedEngine {
 		lease.release();
 		assertThat(renewer().holds()).singleElement()
 			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fencingToken()));
+	}
+
+	@Test
+	void readersContendOnArrivalAndAreNotPassedByWriters() {
+		LockLease first = granted(REQUEST, 100);
+		this.service.acquireAsync(READ);
+		this.service.acquireAsync(READ);
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(REQUEST);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
+		first.releaseAsync();
+		assertThat(writer).isNotDone();
+		assertThat(this.store.sent()).containsExactly("release 1 next 4");
+	}
+
+	@Test
+	void aReaderBehindAWriterContendsOnceTheWriterHolds() {
+		LockLease first = granted(REQUEST, 100);
+		CompletableFuture<LockLease> writer = this.service.acquireAsync(REQUEST);
+		this.service.acquireAsync(READ);
+		assertThat(this.store.sent()).containsExactly("acquire 1");
+		first.release();
+		assertThat(writer).isCompleted();
+		assertThat(this.store.sent()).containsExactly("acquire 3");
+		writer.join().releaseAsync();
+		assertThat(this.store.sent()).containsExactly("release 1");
+	}
+
+	@Test
+	void readLeasesAreNotHandedOver() {
+		LockLease first = granted(READ, 100);
+		this.service.acquireAsync(READ);
+		first.releaseAsync();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1");
 	}
 
 }

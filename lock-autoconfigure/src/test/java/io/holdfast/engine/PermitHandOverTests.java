@@ -132,15 +132,6 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void theStoreDecidesAfterTheMaximumTime() {
-		List<PermitLease> held = all(ONE);
-		request(2, ONE);
-		this.store.elapse(5);
-		held.get(0).releaseAsync();
-		assertThat(this.store.sent()).contains("release 1 next 5");
-	}
-
-	@Test
 	void handedOverPermitsKeepTheFenceOfTheirGrant() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = request(ONE);
@@ -193,50 +184,12 @@ class PermitHandOverTests extends ScriptedPermits {
 	}
 
 	@Test
-	void permitsWithoutRenewalAreNotHandedOver() {
-		List<PermitLease> held = all(ONE.autoRenew(false));
-		CompletableFuture<PermitLease> next = request(ONE);
-		held.get(0).releaseAsync();
-		assertThat(next).isNotDone();
-	}
-
-	@Test
-	void retainedPermitsAreNotHandedOver() {
-		List<PermitLease> held = all(ONE.minHold(Duration.ofMillis(100)));
-		CompletableFuture<PermitLease> next = request(ONE);
-		held.get(0).releaseAsync();
-		assertThat(next).isNotDone();
-		assertThat(this.store.sent()).contains("retain 1 for 100");
-	}
-
-	@Test
-	void lostPermitsAreNotHandedOver() {
-		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = request(ONE);
-		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
-		this.store.last("renew 1").renewed(false);
-		held.get(0).releaseAsync();
-		assertThat(next).isNotDone();
-		assertThat(this.store.sent()).contains("release 1");
-	}
-
-	@Test
 	void permitsWithAFailedRenewalAreNotHandedOver() {
 		List<PermitLease> held = all(ONE);
 		CompletableFuture<PermitLease> next = request(ONE);
 		((LeaseHandle) held.get(0)).hold.onRenewalFailed("trouble");
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
-	}
-
-	@Test
-	void nothingIsHandedOverDuringAShutdown() {
-		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = request(ONE);
-		this.engine.shutDown(Duration.ofSeconds(1));
-		held.get(0).releaseAsync();
-		assertThat(next).isCompletedExceptionally();
-		assertThat(this.store.sent()).contains("release 1");
 	}
 
 	@Test

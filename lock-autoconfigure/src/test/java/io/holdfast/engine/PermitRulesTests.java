@@ -11,7 +11,6 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
-import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;
@@ -102,31 +101,14 @@ class PermitRulesTests extends ScriptedEngine {
 				"acquire " + (MANY + 3));
 	}
 
-	/**
-	 * Hold a permit of three, with a waiter in the store and a question behind the
-	 * waiter.
-	 */
-	private void holdWithWaiters() {
+	@Test
+	void unansweredQuestionsDoNotKeepRequestsFromTheStore() {
 		acquire(WAITING, 1);
 		this.store.last("acquire 1").granted(10, 30_000);
 		acquire(WAITING, 1);
 		this.store.last("acquire 2").busy(30_000, 10);
-		acquire(WAITING, 1);
-		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3");
-	}
-
-	@Test
-	void unansweredQuestionsDoNotKeepRequestsFromTheStore() {
-		holdWithWaiters();
 		acquire(WAITING, 2);
-		assertThat(this.store.sent()).containsExactly("acquire 4", "acquire 5");
-	}
-
-	@Test
-	void anUnfairRequestAsksAtOnceDespiteWaiters() {
-		holdWithWaiters();
-		acquire(WAITING.fair(false), 1);
-		assertThat(this.store.sent()).containsExactly("acquire 4");
+		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "acquire 3", "acquire 4");
 	}
 
 	@Test
@@ -153,6 +135,17 @@ class PermitRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void theRefusalOfARequestWithoutAnyLimitNamesTheCure() {
+		CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(SemaphoreRequest.of("k").waitForever());
+		this.store.last("acquire 1").rejected(0);
+		assertThat(answer).isCompletedExceptionally();
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
+			.withMessageContaining(
+					"the request has no limit of its own, and no operator has set one above 0 (set one by"
+							+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
+	}
+
+	@Test
 	void aWaiterRemovedFromTheQueueAsksForTheReason() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").busy(30_000, 10);
@@ -170,12 +163,6 @@ class PermitRulesTests extends ScriptedEngine {
 		assertThat(answers.get(0).join().permits()).isEqualTo(2);
 		this.store.elapse(1700);
 		assertThat(this.store.sent()).contains("renew 1 for 30000");
-	}
-
-	@Test
-	void aHandOffForAnUnknownTokenIsReleased() {
-		this.store.wakeUps.granted(SEMAPHORE, ID + ":77", 11, 5000);
-		assertThat(this.store.sent()).containsExactly("release 77");
 	}
 
 	@Test
@@ -205,20 +192,6 @@ class PermitRulesTests extends ScriptedEngine {
 		this.store.answering("acquire 1 at once", 10, () -> this.semaphores.acquire(SemaphoreRequest.of("k", 3)));
 		this.store.answering("acquire 2 at once", 11, () -> this.semaphores.acquire(SemaphoreRequest.of("k", 3)));
 		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "acquire 2 at once");
-	}
-
-	@Test
-	void theReleaseOfLostPermitsReportsTheLoss() {
-		List<CompletableFuture<PermitLease>> answers = acquire(WAITING, 1);
-		this.store.last("acquire 1").granted(10, 30_000);
-		this.store.elapse(10_000);
-		this.store.last("renew 1").renewed(false);
-		PermitLease lease = answers.get(0).join();
-		assertThat(lease.isHeld()).isFalse();
-		CompletableFuture<ReleaseResult> released = lease.releaseAsync();
-		this.store.last("release 1").released(false);
-		assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
-		assertThat(isIdle()).isTrue();
 	}
 
 	private List<CompletableFuture<PermitLease>> acquire(SemaphoreRequest request, int times) {

@@ -12,6 +12,8 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -233,15 +235,17 @@ class ResourceQueueTests extends ScriptedEngine {
 		assertThat(first.join().isHeld()).isFalse();
 	}
 
-	@Test
-	void aLossFailsRequestsOfItsThreadUntilTheRelease() {
-		LockLease lost = this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
+	@ParameterizedTest
+	@EnumSource
+	void aLossFailsRequestsOfItsThreadUntilTheRelease(LockMode mode) {
+		LockRequest request = REQUEST.mode(mode);
+		LockLease lost = this.store.answering("acquire 1", 10, () -> this.service.acquire(request));
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(REQUEST))
+		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.service.acquire(request))
 			.withMessageContaining("'k'");
 		lost.releaseAsync();
-		LockLease again = this.store.answering("acquire 3", 20, () -> this.service.acquire(REQUEST));
+		LockLease again = this.store.answering("acquire 3", 20, () -> this.service.acquire(request));
 		assertThat(again.fencingToken()).isEqualTo(20);
 	}
 

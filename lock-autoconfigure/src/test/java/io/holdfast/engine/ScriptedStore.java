@@ -2,6 +2,7 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.FleetStore;
@@ -326,9 +328,10 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 					waiting, List.of()));
 		}
 
-		public void held(String token, int permits) {
-			this.answer.complete(new Standing(new Resource(Kind.SEMAPHORE, "k"), 0, 0, null, permits, permits, 1,
-					List.of(new TokenState(token, permits, 1000)), 0, List.of()));
+		public void held(String... tokens) {
+			this.answer.complete(new Standing(new Resource(Kind.SEMAPHORE, "k"), 0, 0, null, tokens.length,
+					tokens.length, tokens.length,
+					Stream.of(tokens).map((token) -> new TokenState(token, 1, 1000)).toList(), 0, List.of()));
 		}
 
 		public void released(boolean released) {
@@ -345,7 +348,11 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void forced(boolean held) {
-			this.answer.complete(List.of(held));
+			forced(held, 1);
+		}
+
+		public void forced(boolean held, int tokens) {
+			this.answer.complete(Collections.nCopies(tokens, held));
 		}
 
 		public void renewed(boolean... owned) {

@@ -8,10 +8,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.engine.EngineObserver.HoldEnd;
+import io.holdfast.engine.EngineObserver.RequestObserver;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +56,17 @@ class SlowObserverTests {
 		this.engine.close();
 	}
 
+	private void observe(Function<ObservedRequest, @Nullable RequestObserver> observers) {
+		this.engine.observe(new EngineObserver() {
+
+			@Override
+			public @Nullable RequestObserver requested(ObservedRequest request) {
+				return observers.apply(request);
+			}
+
+		});
+	}
+
 	private void block() {
 		this.notified.countDown();
 		try {
@@ -71,21 +85,7 @@ class SlowObserverTests {
 
 	@Test
 	void aSlowEndDelaysNoOtherRequest() throws InterruptedException {
-		this.engine.observe(new EngineObserver() {
-
-			@Override
-			public @Nullable RequestObserver requested(ObservedRequest request) {
-				return (request.name() == null) ? null : new RequestObserver() {
-
-					@Override
-					public void ended(HoldEnd end) {
-						block();
-					}
-
-				};
-			}
-
-		});
+		observe((request) -> (request.name() != null) ? new Blocking("ended") : null);
 		LockLease lease = this.service.acquire(REQUEST.name("slow"));
 		CompletableFuture<?> releasing = CompletableFuture.runAsync(lease::release);
 		assertOtherRequestsAreServed();
@@ -95,21 +95,7 @@ class SlowObserverTests {
 
 	@Test
 	void aSlowBeginDelaysNoOtherRequest() throws InterruptedException {
-		this.engine.observe(new EngineObserver() {
-
-			@Override
-			public @Nullable RequestObserver requested(ObservedRequest request) {
-				return (request.name() == null) ? null : new RequestObserver() {
-
-					@Override
-					public void began() {
-						block();
-					}
-
-				};
-			}
-
-		});
+		observe((request) -> (request.name() != null) ? new Blocking("began") : null);
 		LockLease held = this.service.acquire(REQUEST);
 		CompletableFuture<LockLease> waiting = CompletableFuture
 			.supplyAsync(() -> this.service.acquire(REQUEST.name("slow")));
@@ -125,21 +111,7 @@ class SlowObserverTests {
 
 	@Test
 	void aSlowFailureDelaysNoOtherRequest() throws InterruptedException {
-		this.engine.observe(new EngineObserver() {
-
-			@Override
-			public @Nullable RequestObserver requested(ObservedRequest request) {
-				return (request.name() == null) ? null : new RequestObserver() {
-
-					@Override
-					public void failed(RuntimeException why) {
-						block();
-					}
-
-				};
-			}
-
-		});
+		observe((request) -> (request.name() != null) ? new Blocking("failed") : null);
 		LockLease held = this.service.acquire(REQUEST);
 		CompletableFuture<?> refused = CompletableFuture
 			.supplyAsync(() -> this.service.tryAcquire(REQUEST.name("slow").waitTime(Duration.ofMillis(10))));
@@ -154,21 +126,7 @@ class SlowObserverTests {
 	@DisplayName("Blocked observers hold up 64 requests at most, and pending events are limited")
 	@ExtendWith(OutputCaptureExtension.class)
 	void observersThatNeverReturn(CapturedOutput output) {
-		this.engine.observe(new EngineObserver() {
-
-			@Override
-			public @Nullable RequestObserver requested(ObservedRequest request) {
-				return new RequestObserver() {
-
-					@Override
-					public void began() {
-						block();
-					}
-
-				};
-			}
-
-		});
+		observe((request) -> new Blocking("began"));
 		List<CompletableFuture<LockLease>> all = IntStream.range(0, MANY)
 			.mapToObj((i) -> this.service.acquireAsync(LockRequest.of("k" + i)))
 			.toList();
@@ -185,14 +143,7 @@ class SlowObserverTests {
 	void order() {
 		Queue<String> problems = new ConcurrentLinkedQueue<>();
 		AtomicInteger finished = new AtomicInteger();
-		this.engine.observe(new EngineObserver() {
-
-			@Override
-			public RequestObserver requested(ObservedRequest request) {
-				return new Orderly(request.keys() + " ", problems, finished);
-			}
-
-		});
+		observe((request) -> new Orderly(request.keys() + " ", problems, finished));
 		IntStream.range(0, 2000).forEach((i) -> {
 			LockRequest request = LockRequest.of("k" + i % 50).waitTime(SOON).reentrant(false);
 			switch (i % 4) {
@@ -212,11 +163,43 @@ class SlowObserverTests {
 		assertThat(problems).isEmpty();
 	}
 
+	/** Observer that blocks at an event. */
+	private final class Blocking implements RequestObserver {
+
+		private final String event;
+
+		Blocking(String event) {
+			this.event = event;
+		}
+
+		private void blockAt(String event) {
+			if (event.equals(this.event)) {
+				block();
+			}
+		}
+
+		@Override
+		public void began() {
+			blockAt("began");
+		}
+
+		@Override
+		public void failed(RuntimeException why) {
+			blockAt("failed");
+		}
+
+		@Override
+		public void ended(HoldEnd end) {
+			blockAt("ended");
+		}
+
+	}
+
 	/**
 	 * Observer that records repeated events and events out of order. Notified by a single
 	 * thread at a time.
 	 */
-	private static final class Orderly implements EngineObserver.RequestObserver {
+	private static final class Orderly implements RequestObserver {
 
 		private final String name;
 
@@ -256,7 +239,7 @@ class SlowObserverTests {
 		}
 
 		@Override
-		public void ended(EngineObserver.HoldEnd end) {
+		public void ended(HoldEnd end) {
 			change("granted", "ended");
 			this.finished.incrementAndGet();
 		}

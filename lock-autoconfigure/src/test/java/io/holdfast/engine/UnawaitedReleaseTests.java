@@ -1,6 +1,7 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -264,6 +265,22 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		this.store.last("acquire 2 at once").granted(200, 30_000);
 		this.store.last("acquire 3 at once").granted(200, 30_000);
 		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
+	}
+
+	@Test
+	@DisplayName("The status waits for the answer to a release")
+	void status() {
+		lock(1).close();
+		List<Boolean> answered = new ArrayList<>();
+		this.store.whileReadingTheClock = () -> {
+			answered.add(true);
+			this.store.last("release 1").released(true);
+		};
+		this.store.answerAtOnce("inspect", (command) -> {
+			assertThat(answered).containsExactly(true);
+			command.owned(ID + ":9");
+		});
+		assertThat(this.service.status("k1").isLocked()).isTrue();
 	}
 
 	/** Close a lease with a failed release, and send a request before the repetition. */
