@@ -2,7 +2,6 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -114,27 +113,6 @@ class ClusterFailOverTests {
 		new Claims(this.fleet, this.key, LEASE, other).waitedForBy(instance).assertHandedOver();
 		// A release on its way to the dead master ends with its lease.
 		this.fleet.awaitNothingLeft(LEASE.plus(SOON));
-	}
-
-	@Test
-	@DisplayName("A master dies under a lease without renewal: the lease ends in time, and the waiter gets the lock")
-	void leaseEnds() {
-		LockRequest request = LockRequest.of(this.key).leaseTime(LEASE).waitTime(Duration.ofMinutes(2));
-		LockLease lease = start("lettuce").acquire(request.autoRenew(false));
-		CompletableFuture<LockLease> next = start("lettuce").acquireInBackground(request);
-		CompletableFuture<Boolean> overlap = next.thenApply((granted) -> lease.isHeld());
-		this.fleet.awaitQueued(this.key);
-		awaitReplicated(this.master);
-		this.fleet.unobserved(() -> this.cluster.kill(this.master, this.replica));
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(next).succeedsWithin(LEASE.plus(SOON)).satisfies((granted) -> {
-			assertThat(granted.fencingToken()).isGreaterThan(lease.fencingToken());
-			granted.close();
-		});
-		assertThat(overlap).isCompletedWithValue(false);
-		lease.close();
-		this.cluster.restart(this.master);
-		this.fleet.awaitNothingLeft();
 	}
 
 	@ParameterizedTest(

@@ -2,6 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
@@ -50,7 +51,7 @@ class DemotedMasterTests {
 		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
 		next.run(RedisCommands::replicaofNoOne);
 		address.redirect(next.host(), next.port());
-		former.demote(old, next);
+		former.demotion.accept(old, next);
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
 		assertThat(held.isHeld()).isTrue();
 		held.extend(Duration.ofSeconds(10));
@@ -140,45 +141,31 @@ class DemotedMasterTests {
 	/** The state of the former master. */
 	enum Former {
 
-		REPLICA("READONLY", List.of()) {
-
-			@Override
-			void demote(RedisServer old, RedisServer next) {
-				old.run((commands) -> commands.replicaof(next.host(), next.port()));
-			}
-
-		},
+		REPLICA("READONLY", List.of(), (old, next) -> follow(old, next, next.port())),
 
 		/** A replica without a link to its master. */
-		STALE_REPLICA("stale replica|MASTERDOWN", List.of("--replica-serve-stale-data", "no")) {
+		STALE_REPLICA("stale replica|MASTERDOWN", List.of("--replica-serve-stale-data", "no"),
+				(old, next) -> follow(old, next, 1)),
 
-			@Override
-			void demote(RedisServer old, RedisServer next) {
-				old.run((commands) -> commands.replicaof(next.host(), 1));
-			}
-
-		},
-
-		/** A master that does not know of its replacement. */
-		MASTER_WITHOUT_REPLICAS("NOREPLICAS", List.of("--min-replicas-to-write", "1")) {
-
-			@Override
-			void demote(RedisServer old, RedisServer next) {
-				// Its replica has gone.
-			}
-
-		};
+		/** A master that does not know of its replacement, and whose replica has gone. */
+		MASTER_WITHOUT_REPLICAS("NOREPLICAS", List.of("--min-replicas-to-write", "1"), (old, next) -> {
+		});
 
 		private final String word;
 
 		private final List<String> settings;
 
-		Former(String word, List<String> settings) {
+		private final BiConsumer<RedisServer, RedisServer> demotion;
+
+		Former(String word, List<String> settings, BiConsumer<RedisServer, RedisServer> demotion) {
 			this.word = word;
 			this.settings = settings;
+			this.demotion = demotion;
 		}
 
-		abstract void demote(RedisServer old, RedisServer next);
+		private static void follow(RedisServer old, RedisServer next, int port) {
+			old.run((commands) -> commands.replicaof(next.host(), port));
+		}
 
 	}
 

@@ -10,7 +10,6 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import io.holdfast.testing.FaultProxy;
@@ -277,30 +276,9 @@ final class Fleet implements AutoCloseable {
 		return "{" + lockKey(key) + "}:queue";
 	}
 
-	/** Wait until a queue in Redis has a length. */
-	void awaitLength(String queue, long length) {
-		await(length + " in " + queue).atMost(SOON)
-			.pollInterval(Duration.ofMillis(10))
-			.until(() -> Objects.equals(this.observer.opsForZSet().zCard(queue), length));
-	}
-
 	/** Wait until a waiter stands in the queue in Redis. */
 	void awaitQueued(String key) {
 		await("a waiter in the queue of " + key).atMost(SOON).until(() -> queued(key) == 1);
-	}
-
-	/**
-	 * Return the number of scripts that the server has run, for all tests.
-	 * @return the number since its start
-	 */
-	long scripts() {
-		RedisCallback<Properties> info = (connection) -> connection.serverCommands().info("commandstats");
-		String stats = String.valueOf(this.observer.execute(info));
-		return Pattern.compile("cmdstat_eval(?:sha)?=calls=(\\d+)")
-			.matcher(stats)
-			.results()
-			.mapToLong((match) -> Long.parseLong(match.group(1)))
-			.sum();
 	}
 
 	/**

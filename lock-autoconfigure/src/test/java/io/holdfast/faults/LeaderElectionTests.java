@@ -7,8 +7,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.LockService;
 import io.holdfast.LockView;
-import io.holdfast.testing.FaultProxy;
-import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -115,41 +113,6 @@ class LeaderElectionTests extends FaultTestCase {
 		two.close();
 		await("the first instance leads again").atMost(SOON).until(() -> leads(one));
 		assertThat(history(one)).containsExactly("granted", "revoked", "granted");
-	}
-
-	@Slow
-	@Test
-	@DisplayName("A leader whose lock is deleted, or released by force by another instance, steps down at its next"
-			+ " renewal")
-	void forcedByAnotherInstance() {
-		Instance one = start(SHORT_LEASE);
-		awaitLeader(one);
-		Instance two = start(SHORT_LEASE);
-		this.fleet.awaitQueued(KEY);
-		assertThat(two.locks().admin().forceRelease(KEY)).isTrue();
-		await("the second instance leads").atMost(SOON).until(() -> leads(two) && !leads(one));
-		this.fleet.observer().delete(this.fleet.lockKey(KEY));
-		await("it stepped down").atMost(SOON).until(() -> history(two).contains("revoked"));
-		Instance leader = awaitLeader(one, two);
-		assertStays(leader, (leader == one) ? two : one);
-	}
-
-	@Slow
-	@Test
-	@DisplayName("A leader without Redis steps down when its lease ends, the second instance follows, and both go on"
-			+ " when Redis is back")
-	void cutOff() {
-		FaultProxy proxy = this.fleet.proxy();
-		Instance one = this.fleet.start(proxy, Application.class, SHORT_LEASE);
-		awaitLeader(one);
-		Instance two = start(SHORT_LEASE);
-		this.fleet.awaitQueued(KEY);
-		proxy.down();
-		await("the second instance leads").atMost(SOON).until(() -> leads(two) && !leads(one));
-		proxy.up();
-		assertStays(two, one);
-		two.close();
-		await("the first one leads again").atMost(SOON).until(() -> leads(one));
 	}
 
 	@Configuration(proxyBeanMethods = false)

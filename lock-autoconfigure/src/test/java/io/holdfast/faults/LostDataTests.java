@@ -9,7 +9,6 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.Order;
@@ -28,8 +27,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The entry of a lease disappears, or is replaced, while it is held and waited for, or
- * memory is full. Its holder has lost the lease, and does not restore it.
+ * The entry of a lease disappears, or is replaced, while it is held and waited for. Its
+ * holder has lost the lease, and does not restore it.
  */
 @WithRedis
 class LostDataTests {
@@ -149,34 +148,6 @@ class LostDataTests {
 		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
 	}
 
-	@Slow
-	@ParameterizedTest(
-			name = "F37 The state is lost while held: the holder does not notice, and the permits in use are still known ({0})")
-	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
-	void stateLost(Pool pool) {
-		Lease lease = request(pool).acquire(this.instance);
-		Lease neighbour = request(pool).acquire(this.other);
-		CompletableFuture<Lease> waiting = request(pool).all().acquireInBackground(this.other);
-		pool.awaitQueued(this.fleet, KEY, 1);
-		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
-		await("more than a lease").during(LEASE.plusSeconds(1))
-			.atMost(SOON)
-			.until(() -> lease.isHeld() && neighbour.isHeld() && !waiting.isDone());
-		assertThat(request(pool).tryAcquire(this.instance)).as("before its turn").isEmpty();
-		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).as("granted beside the new holder").isNotDone();
-		this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
-		assertThat(neighbour.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON).satisfies((all) -> {
-			this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
-			assertThat(request(pool).tryAcquire(this.instance)).isEmpty();
-			this.fleet.observer().delete(pool.stateKey(this.fleet, KEY));
-			assertThat(all.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
-	}
-
 	@ParameterizedTest(
 			name = "F37 The queue is lost: waiters are granted all the same, and the holder does not notice ({0})")
 	@EnumSource(mode = Mode.EXCLUDE, names = "LOCK")
@@ -190,42 +161,6 @@ class LostDataTests {
 		assertThat(CompletableFuture.allOf(first.thenAccept(Lease::close), second.thenAccept(Lease::close)))
 			.succeedsWithin(SOON);
 		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
-	}
-
-	@Slow
-	@ParameterizedTest(
-			name = "F32 Memory is full: new requests fail with that reason; holders renew, release and hand over ({0})")
-	@EnumSource
-	void memoryFull(Pool pool) {
-		Duration handOff = Duration.ofSeconds(3);
-		Instance patient = this.fleet.start("holdfast.wake-up.handoff-timeout=" + handOff);
-		this.fleet.awaitListening(3);
-		Duration leaseTime = Duration.ofSeconds(1);
-		Lease lease = request(pool).leaseTime(leaseTime).acquire(this.instance);
-		limitMemory("1");
-		PoolRequest another = new PoolRequest(pool, "another");
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> another.acquire(this.other))
-			.withMessageContaining("out of memory");
-		await("more than a lease").during(leaseTime.plusMillis(500)).atMost(SOON).until(lease::isHeld);
-		lease.extend(Duration.ofMinutes(1));
-		limitMemory("0");
-		CompletableFuture<Lease> waiting = request(pool).all()
-			.leaseTime(Duration.ofMinutes(1))
-			.acquireInBackground(patient);
-		pool.awaitQueued(this.fleet, KEY, 1);
-		limitMemory("1");
-		await("more than the time after which it asks again").during(handOff.dividedBy(2).plusMillis(200))
-			.atMost(SOON)
-			.until(() -> !waiting.isDone());
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON)
-			.satisfies((next) -> assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED));
-		limitMemory("0");
-		pool.assertAllFree(this.fleet, KEY, this.instance, this.other);
-	}
-
-	private void limitMemory(String bytes) {
-		this.fleet.onServer((connection) -> connection.serverCommands().setConfig("maxmemory", bytes));
 	}
 
 }

@@ -8,7 +8,6 @@ import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.Order;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -17,7 +16,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Redis executes a command, and the reply is lost. The proxy waits for a request with the
@@ -76,43 +74,6 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 The reply to ACQUIRE is lost, and the driver repeats the command: one grant, one fence")
-	void acquireRepeated() {
-		this.proxy.swallowRepliesThenFin(KEY);
-		Lease lease = this.request.acquire(this.instance);
-		assertCut();
-		if (this.pool == Pool.LOCK) {
-			assertThat(this.fleet.fence(KEY)).isEqualTo(((LockLease) lease).fencingToken());
-		}
-		assertThat(this.fleet.observer().hasKey(this.pool.queueKey(this.fleet, KEY))).isFalse();
-		assertThat(this.request.all().tryAcquire(this.other)).isEmpty();
-		List<Lease> rest = this.request.acquireRest(this.other);
-		assertThat(this.pool.holders(this.fleet, KEY)).isEqualTo(this.pool.shares());
-		rest.forEach((one) -> assertThat(one.release()).isEqualTo(ReleaseResult.RELEASED));
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertAllFree();
-	}
-
-	@Test
-	@DisplayName("F5 The reply to a waiter's ACQUIRE is lost, and the command repeated: one place in the queue, and"
-			+ " one turn")
-	void waitingAcquireRepeated() {
-		Lease held = this.request.all().acquire(this.other);
-		this.proxy.swallowRepliesThenFin(KEY);
-		CompletableFuture<Lease> waiting = this.request.acquireInBackground(this.instance);
-		await("lost reply").atMost(SOON).until(() -> this.proxy.cuts() == 1);
-		this.pool.awaitQueued(this.fleet, KEY, 1);
-		assertThat(waiting).isNotDone();
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON).satisfies((lease) -> {
-			assertNewer(lease, held);
-			assertThat(this.pool.holders(this.fleet, KEY)).isOne();
-			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-		assertAllFree();
-	}
-
-	@Test
 	@DisplayName("F5 The reply to RELEASE is lost, and the command repeated: one release, and the next owner is left"
 			+ " alone")
 	void releaseRepeated() {
@@ -151,38 +112,6 @@ class LostReplyTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 The reply to RELEASE with a next is lost, and the command repeated: the next is served")
-	void releaseWithNextRepeated() {
-		// Otherwise there is no command at all.
-		Instance strict = this.fleet.start(this.proxy, Order.STRICT.properties());
-		this.request.warmUp(strict);
-		Lease lease = this.request.all().acquire(strict);
-		// Queued here when the call returns.
-		CompletableFuture<? extends Lease> waiting = this.request.all().acquireAsync(strict);
-		this.proxy.swallowRepliesThenFin(KEY);
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			assertCut();
-			assertNewer(next, lease);
-			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
-	@DisplayName("F5 The reply to RENEW is lost, and the command repeated: held for the longer time")
-	void renewRepeated() {
-		Lease lease = this.request.acquire(this.instance);
-		this.proxy.swallowRepliesThenFin(KEY);
-		lease.extend(Duration.ofMinutes(3));
-		assertCut();
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(this.pool.leaseLeft(this.fleet, KEY)).isGreaterThan(Duration.ofMinutes(2));
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertAllFree();
-	}
-
-	@Test
 	@DisplayName("F6 The reply to ACQUIRE is lost by a reset: held, or the store's trouble and cleaned up")
 	void acquireReset() {
 		this.proxy.swallowRepliesThenReset(KEY);
@@ -194,29 +123,6 @@ class LostReplyTests extends ProxiedTestCase {
 			}
 		});
 		assertCut();
-		assertAllFree();
-	}
-
-	@Test
-	@DisplayName("F6 The reply to RELEASE is lost by a reset: RELEASED, or the store's trouble, and free")
-	void releaseReset() {
-		Lease lease = this.request.all().acquire(this.instance);
-		this.proxy.swallowRepliesThenReset(KEY);
-		orStoreTrouble(() -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
-		assertCut();
-		assertAllFree();
-	}
-
-	@Test
-	@DisplayName("F6 The reply to RENEW is lost by a reset: still held, with the store's trouble or without")
-	void renewReset() {
-		Lease lease = this.request.acquire(this.instance);
-		this.proxy.swallowRepliesThenReset(KEY);
-		orStoreTrouble(() -> lease.extend(Duration.ofMinutes(3)));
-		assertCut();
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(this.request.all().tryAcquire(this.other)).isEmpty();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertAllFree();
 	}
 

@@ -13,7 +13,6 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
-import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.testing.FaultProxy;
@@ -153,25 +152,6 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A lock that had another owner in between, and is granted again to the same token, is lost")
-	void grantedAnew() {
-		Instance holder = this.fleet.start(ONE);
-		Instance other = this.fleet.start(ONE);
-		this.fleet.awaitListening(2);
-		LockLease lease = holder.acquire(REQUEST);
-		StringRedisTemplate redis = this.fleet.observer();
-		String key = this.fleet.lockKey(KEY);
-		String token = redis.opsForValue().get(key);
-		redis.delete(key);
-		LockLease between = other.acquire(REQUEST);
-		// Like a late copy of the holder's ACQUIRE.
-		redis.opsForZSet().add("{" + key + "}:queue", token + ":5000:s", System.currentTimeMillis() * 1000);
-		assertThat(between.release()).isEqualTo(ReleaseResult.RELEASED);
-		await("loss").atMost(SOON).until(() -> !lease.isHeld());
-		await("release").atMost(SOON).until(() -> !redis.hasKey(key));
-	}
-
-	@Test
 	@DisplayName("Without the property no request waits for replicas, and no connection is opened for that")
 	void off() {
 		Instance instance = this.fleet.start(SHORT);
@@ -215,44 +195,6 @@ class MinReplicasTests {
 	}
 
 	@Test
-	@DisplayName("A wait ends at its timeout with the same error, and leaves nothing behind")
-	void waitsInVain() {
-		Instance instance = this.fleet.start(ONE, SHORT);
-		instance.warmUp();
-		this.replica.freeze();
-		try (LogLines log = new LogLines()) {
-			long start = System.nanoTime();
-			LockRequest request = REQUEST.waitTime(Duration.ofMillis(1500));
-			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(request))
-				.withMessageContaining("holdfast.redis.min-replicas is 1");
-			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(1490),
-					Duration.ofSeconds(8));
-			assertThat(waits()).as("attempts").isGreaterThan(2);
-			this.fleet.awaitNothingLeft();
-			assertThat(warnings(log)).hasSize(1);
-		}
-	}
-
-	@Test
-	@DisplayName("A replica that comes back during the wait is enough")
-	void comesBack() {
-		Instance instance = this.fleet.start(ONE, SHORT);
-		instance.warmUp();
-		this.replica.freeze();
-		CompletableFuture<LockLease> lock = instance.acquireInBackground(REQUEST.waitForever());
-		CompletableFuture<PermitLease> permits = instance
-			.acquireInBackground(SemaphoreRequest.of(KEY, 3).permits(2).waitForever());
-		long before = waits();
-		await("attempts").atMost(SOON).until(() -> waits() > before + 3);
-		assertThat(lock).isNotDone();
-		assertThat(permits).isNotDone();
-		this.replica.thaw();
-		assertThat(lock).succeedsWithin(SOON).satisfies(LockLease::release);
-		assertThat(permits).succeedsWithin(SOON).satisfies(PermitLease::release);
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
 	@DisplayName("A hand-off counts when it is confirmed, from another instance and inside an instance; its release"
 			+ " waits for no replica")
 	void handOff() {
@@ -283,41 +225,6 @@ class MinReplicasTests {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Test
-	@DisplayName("A hand-over without Redis inside an instance is already at the replica, and waits for none")
-	void passedOn() {
-		Instance instance = this.fleet.start(ONE, PATIENT, "holdfast.lock.local-hand-over.max-count=16",
-				"holdfast.lock.local-hand-over.max-time=1m");
-		LockLease held = instance.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = instance.locks().acquireAsync(REQUEST);
-		this.replica.freeze();
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(waiting).succeedsWithin(SOON);
-		assertThat(blocked()).isZero();
-		this.replica.thaw();
-		assertThat(waiting.join().release()).isEqualTo(ReleaseResult.RELEASED);
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
-	@DisplayName("Permits that are handed over count when they are confirmed")
-	void permitHandOff() {
-		Instance first = this.fleet.start(ONE, PATIENT);
-		Instance second = this.fleet.start(ONE, PATIENT);
-		this.fleet.awaitListening(2);
-		SemaphoreRequest request = SemaphoreRequest.of(KEY, 3).permits(2).waitForever();
-		PermitLease held = first.acquire(request);
-		CompletableFuture<PermitLease> waiting = second.acquireInBackground(request);
-		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "queue"), 1);
-		this.replica.freeze();
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		await("waited for").atMost(SOON).until(() -> blocked() == 1);
-		this.fleet.awaitLength(this.fleet.semaphoreKey(KEY, "holders"), 1);
-		assertThat(waiting).isNotDone();
-		this.replica.thaw();
-		assertThat(waiting).succeedsWithin(SOON).satisfies(PermitLease::release);
-	}
-
 	@Slow
 	@Test
 	@DisplayName("Renewals and releases do not wait behind a WAIT")
@@ -335,25 +242,6 @@ class MinReplicasTests {
 		assertThat(waiting).isNotDone();
 		this.replica.thaw();
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
-	}
-
-	@Test
-	@DisplayName("With Jedis, and with polling, grants and hand-offs wait for replicas as well")
-	void otherWays() {
-		Instance first = this.fleet.start("spring.data.redis.client-type=jedis", ONE, PATIENT,
-				"holdfast.wake-up.mode=polling");
-		Instance second = this.fleet.start(ONE, PATIENT, "holdfast.wake-up.mode=polling");
-		LockLease held = second.acquire(REQUEST);
-		CompletableFuture<LockLease> waiting = first.acquireInBackground(REQUEST.waitForever());
-		this.fleet.awaitQueued(KEY);
-		this.replica.freeze();
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
-		await("waited for").atMost(SOON).until(() -> blocked() == 1);
-		assertThat(waiting).isNotDone();
-		this.replica.thaw();
-		assertThat(waiting).succeedsWithin(SOON)
-			.satisfies((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED));
-		this.fleet.awaitNothingLeft();
 	}
 
 }

@@ -12,10 +12,8 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.actuate.HoldfastHealthIndicator;
-import io.holdfast.testing.DroppingProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
-import io.holdfast.testing.Slow;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -29,7 +27,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -263,31 +260,6 @@ class OddServerTests extends RedisTestCase {
 		}
 		instance.assertHandsOverTo(other);
 		other.assertHandsOverTo(instance);
-	}
-
-	@Slow
-	@ParameterizedTest(name = "{1}, every {0}. one")
-	@CsvSource({ "2, CLOSES", "3, CLOSES", "2, SWALLOWS", "3, SWALLOWS" })
-	@DisplayName("A proxy that drops connections: locks exclude each other, wake-ups are received in the end")
-	void droppedConnections(int each, DroppingProxy.Way way) throws IOException {
-		RedisServer server = this.redis.startServer();
-		try (DroppingProxy proxy = new DroppingProxy(server.host(), server.port(), each, way);
-				Fleet fleet = Fleet.on(this.redis, server)) {
-			String[] properties = { "spring.data.redis.port=" + proxy.port(), ASK_SELDOM };
-			Instance instance = fleet.start(properties);
-			Instance other = fleet.start(properties);
-			for (Instance one : new Instance[] { instance, other }) {
-				await("commands, and a subscription").atMost(Duration.ofSeconds(30))
-					.ignoreExceptionsInstanceOf(LeaseStoreException.class)
-					.until(() -> {
-						one.acquire(REQUEST.waitTime(Duration.ofSeconds(1))).release();
-						return one.engine().status().listening();
-					});
-			}
-			instance.assertHandsOverTo(other);
-			other.assertHandsOverTo(instance);
-			assertThat(status(instance)).isEqualTo("UP");
-		}
 	}
 
 	@Configuration(proxyBeanMethods = false)

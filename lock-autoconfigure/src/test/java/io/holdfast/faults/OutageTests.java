@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
@@ -19,12 +18,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -60,36 +57,6 @@ class OutageTests extends ProxiedTestCase {
 		pool.assertAllFree(this.fleet, KEY, instance);
 		// It receives hand-offs without polling.
 		this.fleet.awaitListening(1);
-	}
-
-	@ParameterizedTest(name = "F10 Redis is {0}: all requests for a key fail after the outage patience")
-	@ValueSource(strings = { "not reached", "silent" })
-	void manyForOneKey(String trouble) {
-		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.outage-patience=1s",
-				"spring.data.redis.timeout=1s", "holdfast.redis.command-timeout=500ms");
-		instance.acquire(REQUEST).close();
-		if (trouble.equals("silent")) {
-			this.proxy.blackHole();
-		}
-		else {
-			this.proxy.down();
-		}
-		LockRequest request = REQUEST.waitTime(SOON.multipliedBy(6));
-		List<CompletableFuture<LockLease>> waiting = Stream.generate(() -> instance.acquireInBackground(request))
-			.limit(60)
-			.toList();
-		// In parallel: in sequence this would take half a minute.
-		assertThat(CompletableFuture.allOf(waiting.toArray(CompletableFuture[]::new))).failsWithin(SOON);
-		assertThat(waiting)
-			.allSatisfy((one) -> assertThatThrownBy(one::join).hasCauseInstanceOf(LeaseStoreException.class));
-		if (trouble.equals("silent")) {
-			this.proxy.pass();
-		}
-		else {
-			this.proxy.up();
-		}
-		instance.acquire(REQUEST).close();
-		this.fleet.awaitNothingLeft();
 	}
 
 	@Slow
@@ -189,25 +156,6 @@ class OutageTests extends ProxiedTestCase {
 		catch (LeaseStoreException ex) {
 			return false;
 		}
-	}
-
-	@Slow
-	@Test
-	@DisplayName("F13 The release fails: renewal has stopped, and the key expires within the lease")
-	void releaseFails() {
-		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=300ms");
-		LockLease lease = instance.acquire(REQUEST.leaseTime(Duration.ofSeconds(3)));
-		this.proxy.down();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(lease::release)
-			.withMessageContaining("ends with its lease time at the latest");
-		assertThat(lease.isHeld()).isFalse();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
-		await("end of the lease").atMost(SOON).until(() -> !this.fleet.isLocked(KEY));
-		this.proxy.up();
-		try (LockLease again = instance.acquire(REQUEST)) {
-			assertThat(again.isHeld()).isTrue();
-		}
-		this.fleet.awaitNothingLeft();
 	}
 
 	@ParameterizedTest(

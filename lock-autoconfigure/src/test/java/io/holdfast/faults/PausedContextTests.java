@@ -1,17 +1,12 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.IntStream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.Slow;
-import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -49,24 +44,6 @@ class PausedContextTests extends FaultTestCase {
 			instance.context().restart();
 			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 			assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::close);
-			assertThat(lines.aboveDebug()).isEmpty();
-		}
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
-	@DisplayName("Releases that their callers did not await reach Redis all the same")
-	void releasesUnderWay() {
-		FaultProxy proxy = this.fleet.proxy();
-		Instance instance = this.fleet.start(proxy);
-		List<LockLease> leases = IntStream.range(0, 20).mapToObj((i) -> instance.acquire("paused" + i)).toList();
-		proxy.delay(Duration.ofMillis(300));
-		try (LogLines lines = new LogLines()) {
-			leases.forEach(LockLease::close);
-			instance.context().pause();
-			this.fleet.awaitNothingLeft();
-			instance.context().restart();
-			assertThat(instance.tryAcquire("paused1")).hasValueSatisfying(LockLease::close);
 			assertThat(lines.aboveDebug()).isEmpty();
 		}
 		this.fleet.awaitNothingLeft();

@@ -1,10 +1,8 @@
 package io.holdfast.faults;
 
-import java.io.IOException;
-import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.UnaryOperator;
+import java.util.Optional;
+import java.util.function.Function;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
@@ -12,16 +10,12 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.actuate.HoldfastHealthIndicator;
-import io.holdfast.testing.CommandProxy;
-import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
@@ -133,22 +127,6 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Without the right to the keys of semaphores, granted locks do not hide that no permit is granted")
-	void rightToKeys() {
-		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
-		fleet.setUser("on", ">secret", "~*", "&*", "+@all");
-		Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.username=app",
-				"spring.data.redis.password=secret");
-		fleet.setUser("resetkeys", "~" + fleet.lockKey("") + "k*", "~{" + fleet.lockKey("") + "k*");
-		assertRefused(instance, Use.PERMIT);
-		Use.LOCK.acquire(instance).close();
-		assertDegraded(instance, "permissions");
-		assertThat(health(instance).getDetails().toString()).doesNotContain(fleet.semaphoreKey(""));
-		fleet.setUser("~*");
-		assertRefusedNoMore(instance);
-	}
-
-	@Test
 	@DisplayName("With the rights for locks only, an application that uses only locks is up from the start")
 	void rightsToLocksOnly() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
@@ -167,36 +145,6 @@ class RefusalHealthTests extends RedisTestCase {
 			use.acquire(instance).close();
 		}
 		assertUp(instance);
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "LOADING Redis is loading the dataset in memory", "CLUSTERDOWN Hash slot not served",
-			"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
-			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
-			"TRYAGAIN Multiple keys request during rehashing of slot", "NOAUTH Authentication required.",
-			"WRONGPASS invalid username-password pair or user is disabled.", "ERR max number of clients reached",
-			"ERR no such service today", "no upstream host" })
-	@DisplayName("Any other error of a server or a proxy stays in health until each kind of request is granted again")
-	void words(String words) throws IOException {
-		RedisServer server = this.redis.startServer();
-		AtomicReference<@Nullable String> answer = new AtomicReference<>();
-		UnaryOperator<List<String>> rule = CommandProxy.ofScripts((command) -> {
-			String error = answer.get();
-			return (error != null) ? CommandProxy.error(error) : command;
-		});
-		try (CommandProxy proxy = new CommandProxy(server.host(), server.port(), rule);
-				Fleet fleet = Fleet.on(this.redis, server)) {
-			Instance instance = start(fleet, NO_CHECKS, "spring.data.redis.port=" + proxy.port());
-			answer.set(words);
-			for (Use use : Use.values()) {
-				assertRefused(instance, use);
-				assertDegraded(instance, words);
-			}
-			answer.set(null);
-			Use.PERMIT.acquire(instance).close();
-			assertDegraded(instance, words);
-			assertRefusedNoMore(instance);
-		}
 	}
 
 	@Test
@@ -221,20 +169,6 @@ class RefusalHealthTests extends RedisTestCase {
 		assertUp(instance);
 	}
 
-	@ParameterizedTest
-	@EnumSource
-	@DisplayName("An application starts while Redis refuses writes, reports the trouble, and grants later")
-	void start(Trouble trouble) {
-		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
-		fleet.onServer(trouble::begin);
-		Instance instance = fleet.start();
-		await("its words").atMost(SOON).untilAsserted(() -> assertDegraded(instance, trouble.word));
-		fleet.onServer(trouble::end);
-		await("a grant").atMost(SOON.multipliedBy(2))
-			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
-			.untilAsserted(() -> assertRefusedNoMore(instance));
-	}
-
 	@Test
 	@DisplayName("An application starts while Redis has too many clients, reports the trouble, and grants later")
 	void maxClients() {
@@ -251,34 +185,21 @@ class RefusalHealthTests extends RedisTestCase {
 	/** Requests by kinds of resources; a reader and a writer are of the same kind. */
 	private enum Use {
 
-		LOCK {
+		LOCK((instance) -> instance.tryAcquire("key")),
 
-			@Override
-			Lease acquire(Instance instance) {
-				return instance.tryAcquire("key").orElseThrow();
-			}
+		READ((instance) -> instance.locks().tryAcquire(LockRequest.of("key-too").mode(LockMode.READ))),
 
-		},
+		PERMIT((instance) -> instance.semaphores().tryAcquire(SemaphoreRequest.of("key", 1)));
 
-		READ {
+		private final Function<Instance, Optional<? extends Lease>> attempt;
 
-			@Override
-			Lease acquire(Instance instance) {
-				return instance.locks().tryAcquire(LockRequest.of("key-too").mode(LockMode.READ)).orElseThrow();
-			}
+		Use(Function<Instance, Optional<? extends Lease>> attempt) {
+			this.attempt = attempt;
+		}
 
-		},
-
-		PERMIT {
-
-			@Override
-			Lease acquire(Instance instance) {
-				return instance.semaphores().tryAcquire(SemaphoreRequest.of("key", 1)).orElseThrow();
-			}
-
-		};
-
-		abstract Lease acquire(Instance instance);
+		Lease acquire(Instance instance) {
+			return this.attempt.apply(instance).orElseThrow();
+		}
 
 	}
 

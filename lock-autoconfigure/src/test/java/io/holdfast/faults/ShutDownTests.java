@@ -1,7 +1,6 @@
 package io.holdfast.faults;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -18,8 +17,6 @@ import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -101,58 +98,6 @@ class ShutDownTests extends FaultTestCase {
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 		assertThat(closing).succeedsWithin(SOON);
 		other.release();
-		this.fleet.awaitNothingLeft();
-	}
-
-	@ParameterizedTest(
-			name = "A lease that is not released within the patience is released at the end, and handed on at once ({0})")
-	@EnumSource
-	void patienceIsOver(Pool pool) {
-		Duration leaseTime = Duration.ofMinutes(10);
-		PoolRequest request = new PoolRequest(pool, KEY).waitTime(SOON).leaseTime(leaseTime);
-		Instance instance = this.fleet.start("spring.lifecycle.timeout-per-shutdown-phase=2s");
-		Instance other = this.fleet.start();
-		this.fleet.awaitListening(2);
-		Lease lease = request.acquire(instance);
-		List<Lease> rest = request.acquireRest(instance);
-		CountDownLatch lost = new CountDownLatch(1);
-		lease.onLost(lost::countDown);
-		LockLease unattended = instance.acquire(LockRequest.of("unattended").leaseTime(leaseTime));
-		CompletableFuture<Lease> waiting = request.all().acquireInBackground(other);
-		pool.awaitQueued(this.fleet, KEY, 1);
-		long start = System.nanoTime();
-		instance.close();
-		assertThat(this.fleet.isLocked("unattended")).isFalse();
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON);
-		assertThat(List.of(lease, unattended)).noneMatch(Lease::isHeld);
-		assertThat(rest).noneMatch(Lease::isHeld);
-		assertThat(awaitZero(lost)).as("loss noticed").isTrue();
-		assertThat(waiting).succeedsWithin(SOON).satisfies((next) -> {
-			// Late, and without a store.
-			lease.close();
-			assertThat(request.tryAcquire(other)).isEmpty();
-			assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
-		});
-		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
-	@DisplayName("A waiting writer fails by the shut-down, and admits the readers behind it beside the present readers")
-	void waitingWriter() {
-		PoolRequest read = new PoolRequest(Pool.READ_WRITE, KEY).waitTime(SOON);
-		Instance instance = this.fleet.start(LONG_SHUT_DOWN);
-		Instance other = this.fleet.start();
-		Lease held = read.acquire(other);
-		CompletableFuture<Lease> writer = read.all().acquireInBackground(instance);
-		read.pool().awaitQueued(this.fleet, KEY, 1);
-		CompletableFuture<Lease> reader = read.acquireInBackground(instance);
-		CompletableFuture<Lease> behind = read.acquireInBackground(other);
-		read.pool().awaitQueued(this.fleet, KEY, 3);
-		instance.close();
-		assertRefused(writer);
-		assertRefused(reader);
-		assertThat(behind).succeedsWithin(SOON).satisfies(Lease::release);
-		assertThat(held.release()).isEqualTo(ReleaseResult.RELEASED);
 		this.fleet.awaitNothingLeft();
 	}
 

@@ -153,28 +153,6 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 		assertThat(released).as("%s was stored", kind).isTrue();
 	}
 
-	@Test
-	@DisplayName("The lease time of running code is not renewed: when it is over, the next waiter is granted")
-	void leaseTime() {
-		Instance instance = this.fleet.start(SHORT_PHASE);
-		CompletableFuture<LockLease> waiting = this.fleet.start()
-			.acquireInBackground(LockRequest.of("code").waitTime(SOON));
-		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::close);
-		Work work = new Work("code");
-		LockService locks = instance.locks();
-		Kind.inThread(() -> locks.withLock(LockRequest.of(work.key()).leaseTime(Duration.ofSeconds(2)), work::run));
-		assertThat(work.begun).succeedsWithin(SOON);
-		CompletableFuture<LockLease> next = this.fleet.start()
-			.acquireInBackground(LockRequest.of("code").waitTime(Duration.ofMinutes(1)));
-		this.fleet.awaitQueued("code");
-		instance.close();
-		assertThat(work.lease().isHeld()).isFalse();
-		assertThat(this.fleet.timeToLive("code")).isLessThanOrEqualTo(Duration.ofSeconds(2));
-		assertThat(next).succeedsWithin(SOON).satisfies(LockLease::close);
-		work.end.countDown();
-		this.fleet.awaitNothingLeft();
-	}
-
 	/** Kinds of code that may run under a lease at the end of the patience. */
 	private enum Kind {
 
@@ -308,8 +286,6 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 
 		private final CountDownLatch end = new CountDownLatch(1);
 
-		private volatile boolean over;
-
 		Work(String key) {
 			this.key = key;
 		}
@@ -320,10 +296,6 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 
 		private Lease lease() {
 			return this.begun.join();
-		}
-
-		boolean isRunning() {
-			return this.begun.isDone() && !this.over;
 		}
 
 		void run() {
@@ -351,7 +323,6 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 					// Code may go on after an interrupt.
 				}
 			}
-			this.over = true;
 		}
 
 		CompletableFuture<@Nullable Void> later() {

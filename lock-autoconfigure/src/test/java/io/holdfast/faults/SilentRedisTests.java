@@ -2,13 +2,11 @@ package io.holdfast.faults;
 
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.stream.IntStream;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
@@ -110,26 +108,6 @@ class SilentRedisTests extends ProxiedTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
-	@Slow
-	@ParameterizedTest(
-			name = "F9 Redis falls silent: renew and release end with the command timeout, and the release is repeated later ({0})")
-	@EnumSource
-	void releases(Pool pool) {
-		Instance instance = startAndWarmUp(pool);
-		Lease lease = request(pool).acquire(instance);
-		List<Lease> rest = request(pool).acquireRest(instance);
-		this.proxy.blackHole();
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND, () -> lease.extend(Duration.ofMinutes(5)));
-		assertThat(lease.isHeld()).isTrue();
-		assertStoreTroubleWithin(KEY, HALF_A_SECOND, lease::release);
-		assertThat(lease.isHeld()).isFalse();
-		long took = time(() -> rest.forEach(Lease::close));
-		assertThat(took).isLessThan(HALF_A_SECOND.plus(SLACK).toMillis());
-		assertThat(pool.holders(this.fleet, KEY)).isEqualTo(pool.shares());
-		this.proxy.pass();
-		pool.assertAllFree(this.fleet, KEY, this.fleet.start());
-	}
-
 	@Test
 	@DisplayName("F9 Redis falls silent: close, withLock and calls of methods return without an answer, and the release is repeated later")
 	void closeDoesNotWait() {
@@ -146,45 +124,6 @@ class SilentRedisTests extends ProxiedTestCase {
 		assertThat(this.fleet.isLocked(KEY)).isTrue();
 		this.proxy.pass();
 		this.fleet.awaitNothingLeft();
-	}
-
-	@Test
-	@DisplayName("F9 Redis falls silent with 1,200 leases: the first 1,000 are closed at once, and one line is logged")
-	void closeOfMany(CapturedOutput output) {
-		Instance instance = startAndWarmUp(Pool.LOCK);
-		List<LockLease> leases = IntStream.range(0, 1200)
-			.mapToObj((i) -> instance.locks().acquireAsync(LockRequest.of(KEY + i)))
-			.toList()
-			.stream()
-			.map(CompletableFuture::join)
-			.toList();
-		this.proxy.blackHole();
-		leases.forEach(LockLease::close);
-		await("failures").atMost(SOON).until(() -> output.getOut().contains("is not confirmed yet"));
-		assertThat(output).containsOnlyOnce("is not confirmed yet");
-		this.proxy.pass();
-		this.fleet.awaitNothingLeft();
-	}
-
-	@ParameterizedTest(
-			name = "F9 Redis is silent for a while: a waiter with time left has its turn when it answers again ({0})")
-	@EnumSource
-	void waiterSurvivesSilence(Pool pool) {
-		Instance instance = startAndWarmUp(pool);
-		Instance other = this.fleet.start();
-		Lease held = request(pool).acquire(other);
-		CompletableFuture<Lease> waiting = request(pool).all()
-			.waitTime(Duration.ofSeconds(30))
-			.acquireInBackground(instance);
-		pool.awaitQueued(this.fleet, KEY, 1);
-		// With an answer before, since without an answer the trouble would end the wait.
-		request(pool).status(instance);
-		this.proxy.blackHole();
-		held.release();
-		await("some silence").during(Duration.ofMillis(300)).atMost(SOON).until(() -> !waiting.isDone());
-		this.proxy.pass();
-		assertThat(waiting).succeedsWithin(SOON).satisfies(Lease::release);
-		pool.assertAllFree(this.fleet, KEY, other);
 	}
 
 	@Slow
