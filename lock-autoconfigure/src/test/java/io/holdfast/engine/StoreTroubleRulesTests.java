@@ -330,8 +330,9 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 
 	@Test
 	void aNeverConfirmedGrantIsReleasedAtTheEndOfTheWait() {
+		this.store.answerAtOnce("acquire 1", Command::unconfirmed);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").unconfirmed();
+		// Longer than the outage patience.
 		this.store.elapse(9999);
 		assertThat(answer).isNotDone();
 		this.store.sent();
