@@ -5,19 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-import io.holdfast.LeaseContext;
-import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
-import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
@@ -27,10 +20,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
 import org.springframework.context.ConfigurableApplicationContext;
@@ -71,22 +62,6 @@ class AsyncMethodsTests {
 
 	private void awaitLocked(String key, boolean locked) {
 		await().atMost(SOON).until(() -> locks().status(key).isLocked() == locked);
-	}
-
-	@Test
-	@DisplayName("A lock is held in all instances until the result, and then free for all")
-	void heldUntilTheEnd() {
-		Sinks.One<String> work = Sinks.one();
-		CompletableFuture<String> result = shop(this.first).mono(work::asMono).toFuture();
-		awaitLocked("shop", true);
-		assertThat(shop(this.second).attempt()).failsWithin(SOON)
-			.withThrowableThat()
-			.havingCause()
-			.isInstanceOf(LockNotAcquiredException.class);
-		work.tryEmitValue("done");
-		assertThat(result).succeedsWithin(SOON).isEqualTo("done");
-		awaitLocked("shop", false);
-		assertThat(shop(this.second).attempt()).succeedsWithin(SOON).isEqualTo("had it");
 	}
 
 	@Test
@@ -164,70 +139,6 @@ class AsyncMethodsTests {
 		awaitLocked("shop", false);
 	}
 
-	@Test
-	@DisplayName("A method with a future re-enters its lock in its own calls, and in code that opens its context")
-	void reentrantFuture() {
-		Shop shop = shop(this.first);
-		CompletableFuture<Boolean> result = shop.future(() -> {
-			long fence = LockLease.current().fencingToken();
-			assertThat(shop.plain(() -> LockLease.current().fencingToken())).isEqualTo(fence);
-			CompletableFuture<Long> inner = shop
-				.future(() -> CompletableFuture.completedFuture(LockLease.current().fencingToken()));
-			assertThat(inner.orTimeout(10, TimeUnit.SECONDS).join()).isEqualTo(fence);
-			assertThat(shop.mono(() -> Mono.just("in")).block(SOON)).isEqualTo("in");
-			LeaseContext context = LeaseContext.current();
-			return CompletableFuture.supplyAsync(() -> {
-				LeaseContext.Scope scope = context.open();
-				try {
-					return shop.plain(() -> LockLease.current().fencingToken() == fence);
-				}
-				finally {
-					scope.close();
-				}
-			});
-		});
-		assertThat(result).succeedsWithin(SOON).isEqualTo(true);
-		awaitLocked("shop", false);
-	}
-
-	@Test
-	@DisplayName("Cancellation frees the lock in the whole fleet, and cancellation of a wait leaves the queue")
-	void cancellation() {
-		Disposable running = shop(this.first).mono(Mono::never).subscribe();
-		awaitLocked("shop", true);
-		CompletableFuture<String> waiting = shop(this.second)
-			.future(() -> CompletableFuture.completedFuture("not to be run"));
-		await().atMost(SOON).until(() -> locks().status("shop").waiting() == 1);
-		waiting.cancel(true);
-		await().atMost(SOON).until(() -> locks().status("shop").waiting() == 0);
-		CompletableFuture<String> next = shop(this.second).future(() -> CompletableFuture.completedFuture("next"));
-		running.dispose();
-		assertThat(next).succeedsWithin(SOON).isEqualTo("next");
-		SemaphoreService semaphores = this.second.getBean(SemaphoreService.class);
-		await().atMost(SOON).until(() -> semaphores.status("shop").used() == 0);
-	}
-
-	@Test
-	@DisplayName("A forced release cancels the chains and futures with INTERRUPT")
-	void loss() {
-		CompletableFuture<String> chain = shop(this.first).endless().toFuture();
-		awaitLocked("endless", true);
-		assertThat(locks().admin().forceRelease("endless")).isTrue();
-		assertThat(chain).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
-		CompletableFuture<String> work = new CompletableFuture<>();
-		CompletableFuture<String> future = shop(this.first).endlessFuture(work);
-		awaitLocked("endless", true);
-		locks().admin().forceRelease("endless");
-		assertThat(future).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
-		assertThat(work).isCancelled();
-		CompletableFuture<Void> own = this.first.getBean(ReactiveLockService.class)
-			.withLock(LockRequest.of("endless").leaseTime(Duration.ofSeconds(1)), Mono.<Void>never())
-			.toFuture();
-		awaitLocked("endless", true);
-		locks().admin().forceRelease("endless");
-		assertThat(own).failsWithin(SOON).withThrowableThat().havingCause().isInstanceOf(LeaseLostException.class);
-	}
-
 	static class Shop {
 
 		@DistributedLock(name = "shop", waitTime = "30s")
@@ -249,21 +160,6 @@ class AsyncMethodsTests {
 		@DistributedLock(name = "shop", waitTime = "30s")
 		public <T> T plain(Supplier<T> work) {
 			return work.get();
-		}
-
-		@DistributedLock(name = "shop", waitTime = "0")
-		public CompletableFuture<String> attempt() {
-			return CompletableFuture.completedFuture("had it");
-		}
-
-		@DistributedLock(name = "endless", leaseTime = "1s", onLoss = OnLoss.INTERRUPT)
-		public Mono<String> endless() {
-			return Mono.never();
-		}
-
-		@DistributedLock(name = "endless", leaseTime = "1s", onLoss = OnLoss.INTERRUPT)
-		public CompletableFuture<String> endlessFuture(CompletableFuture<String> work) {
-			return work;
 		}
 
 	}

@@ -9,6 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 import io.holdfast.LockLease;
@@ -99,7 +100,7 @@ class GoneCallerTests {
 			Work work = new Work();
 			CompletableFuture<?> caller = face.call(first, key, work::begin);
 			work.awaitBegun();
-			way.leave(caller);
+			way.leave.accept(caller);
 			soon().until(caller::isDone);
 			assertThat(isFree(key)).as(key).isFalse();
 			Work next = new Work();
@@ -321,199 +322,84 @@ class GoneCallerTests {
 	/** Ways in which a caller gives up. */
 	enum Way {
 
-		CANCEL {
+		CANCEL((caller) -> caller.cancel(true)),
 
-			@Override
-			void leave(CompletableFuture<?> caller) {
-				caller.cancel(true);
-			}
+		COMPLETE((caller) -> caller.complete(null)),
 
-		},
+		FAIL((caller) -> caller.completeExceptionally(new IllegalStateException("Given up"))),
 
-		COMPLETE {
+		TIME_OUT((caller) -> caller.orTimeout(1, TimeUnit.MILLISECONDS)),
 
-			@Override
-			void leave(CompletableFuture<?> caller) {
-				caller.complete(null);
-			}
+		DEFAULT_ON_TIME_OUT((caller) -> caller.completeOnTimeout(null, 1, TimeUnit.MILLISECONDS));
 
-		},
+		final Consumer<CompletableFuture<?>> leave;
 
-		FAIL {
-
-			@Override
-			void leave(CompletableFuture<?> caller) {
-				caller.completeExceptionally(new IllegalStateException("Given up"));
-			}
-
-		},
-
-		TIME_OUT {
-
-			@Override
-			void leave(CompletableFuture<?> caller) {
-				caller.orTimeout(1, TimeUnit.MILLISECONDS);
-			}
-
-		},
-
-		DEFAULT_ON_TIME_OUT {
-
-			@Override
-			void leave(CompletableFuture<?> caller) {
-				caller.completeOnTimeout(null, 1, TimeUnit.MILLISECONDS);
-			}
-
-		};
-
-		abstract void leave(CompletableFuture<?> caller);
+		Way(Consumer<CompletableFuture<?>> leave) {
+			this.leave = leave;
+		}
 
 	}
 
 	/** APIs for work under a lock, or with a permit. */
 	enum Face {
 
-		METHOD {
+		METHOD((instance, key, work) -> shop(instance).alone(key, work)),
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).alone(key, work);
-			}
+		WRITER((instance, key, work) -> shop(instance).writing(key, work)),
 
-		},
+		STAGE((instance, key, work) -> shop(instance).stage(key, work).toCompletableFuture()),
 
-		WRITER {
+		PERMIT((instance, key, work) -> shop(instance).permitted(key, work)),
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).writing(key, work);
-			}
+		PERMIT_AND_LOCK((instance, key, work) -> shop(instance).both(key, work)),
 
-		},
+		NESTED((instance, key, work) -> shop(instance).alone(key, () -> shop(instance).alone(key, work))),
 
-		STAGE {
+		SEVERAL_KEYS((instance, key, work) -> shop(instance).several(List.of(key, key + ", more"), work)),
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).stage(key, work).toCompletableFuture();
-			}
+		ASYNC((instance, key, work) -> shop(instance).async(key, work)),
 
-		},
+		MONO_OF_METHOD((instance, key, work) -> Mono.fromFuture(() -> shop(instance).alone(key, work)).toFuture()),
 
-		PERMIT {
+		CHAIN_AS_FUTURE((instance, key, work) -> shop(instance).alone(key,
+				() -> Mono.fromCallable(() -> work.get().join()).subscribeOn(Schedulers.boundedElastic()).toFuture())),
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).permitted(key, work);
-			}
+		MONO_OF_SERVICE((instance, key, work) -> Mono.fromFuture(() -> locks(instance).withLockAsync(lock(key), work))
+			.toFuture()),
 
-		},
+		SERVICE((instance, key, work) -> locks(instance).withLockAsync(lock(key), work)),
 
-		PERMIT_AND_LOCK {
+		SERVICE_IF_ACQUIRED((instance, key, work) -> locks(instance).tryWithLockAsync(lock(key), work)),
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).both(key, work);
-			}
+		PERMITS_OF_SERVICE((instance, key, work) -> semaphores(instance).withPermitsAsync(permit(key), work)),
 
-		},
+		PERMITS_OF_SERVICE_IF_ACQUIRED(
+				(instance, key, work) -> semaphores(instance).tryWithPermitsAsync(permit(key), work));
 
-		NESTED {
+		private final Call call;
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				Shop shop = shop(instance);
-				return shop.alone(key, () -> shop.alone(key, work));
-			}
+		Face(Call call) {
+			this.call = call;
+		}
 
-		},
+		CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
+			return this.call.begin(instance, key, work);
+		}
 
-		SEVERAL_KEYS {
+		private static LockRequest lock(String key) {
+			return LockRequest.of(key).waitTime(SOON);
+		}
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).several(List.of(key, key + ", more"), work);
-			}
+		private static SemaphoreRequest permit(String key) {
+			return SemaphoreRequest.of(key, 1).waitTime(SOON);
+		}
 
-		},
+	}
 
-		ASYNC {
+	/** Begins work by an API. */
+	interface Call {
 
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).async(key, work);
-			}
-
-		},
-
-		MONO_OF_METHOD {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return Mono.fromFuture(() -> shop(instance).alone(key, work)).toFuture();
-			}
-
-		},
-
-		CHAIN_AS_FUTURE {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return shop(instance).alone(key,
-						() -> Mono.fromCallable(() -> work.get().join())
-							.subscribeOn(Schedulers.boundedElastic())
-							.toFuture());
-			}
-
-		},
-
-		MONO_OF_SERVICE {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return Mono.fromFuture(() -> locks(instance).withLockAsync(LockRequest.of(key).waitTime(SOON), work))
-					.toFuture();
-			}
-
-		},
-
-		SERVICE {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return locks(instance).withLockAsync(LockRequest.of(key).waitTime(SOON), work);
-			}
-
-		},
-
-		SERVICE_IF_ACQUIRED {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return locks(instance).tryWithLockAsync(LockRequest.of(key).waitTime(SOON), work);
-			}
-
-		},
-
-		PERMITS_OF_SERVICE {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return semaphores(instance).withPermitsAsync(SemaphoreRequest.of(key, 1).waitTime(SOON), work);
-			}
-
-		},
-
-		PERMITS_OF_SERVICE_IF_ACQUIRED {
-
-			@Override
-			CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work) {
-				return semaphores(instance).tryWithPermitsAsync(SemaphoreRequest.of(key, 1).waitTime(SOON), work);
-			}
-
-		};
-
-		abstract CompletableFuture<?> call(ConfigurableApplicationContext instance, String key, Body work);
+		CompletableFuture<?> begin(ConfigurableApplicationContext instance, String key, Body work);
 
 	}
 

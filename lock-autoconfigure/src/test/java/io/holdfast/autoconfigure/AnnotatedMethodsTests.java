@@ -5,11 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 
-import io.holdfast.LeaseContext;
-import io.holdfast.LeaseLostException;
-import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockService;
@@ -17,7 +13,6 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
@@ -103,27 +98,6 @@ class AnnotatedMethodsTests {
 	}
 
 	@Test
-	@DisplayName("A waiter for the lock holds the permit already, and returns it if the lock is not acquired")
-	void permitBeforeLock() {
-		LockService locks = this.second.getBean(LockService.class);
-		LockLease lease = locks.acquire("both");
-		Body waiting = begin(client(this.first)::both);
-		Awaitility.await().until(() -> locks.status("both").waiting() == 1);
-		assertThat(semaphores().status("both").used()).isEqualTo(1);
-		assertThatExceptionOfType(PermitNotAcquiredException.class)
-			.isThrownBy(() -> client(this.second).both(new Body()));
-		assertThat(waiting.entered).isNotDone();
-		lease.release();
-		waiting.end();
-		try (LockLease again = locks.acquire("both")) {
-			assertThat(again.isHeld()).isTrue();
-			assertThatExceptionOfType(LockNotAcquiredException.class)
-				.isThrownBy(() -> client(this.first).bothAtOnce(new Body()));
-			Awaitility.await("releases").until(() -> semaphores().status("both").used() == 0);
-		}
-	}
-
-	@Test
 	@DisplayName("Methods that read run at the same time, a method that writes runs alone")
 	void readersAndWriter() {
 		Body reader = enter(client(this.first)::read);
@@ -151,32 +125,6 @@ class AnnotatedMethodsTests {
 		Awaitility.await("release")
 			.atMost(Duration.ofSeconds(10))
 			.until(() -> "ran".equals(client(this.second).job(() -> "ran")));
-	}
-
-	@Test
-	@DisplayName("A method whose lock is released by force is interrupted")
-	void interrupted() {
-		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> client(this.first).interrupted(() -> {
-			assertThat(this.second.getBean(LockService.class).admin().forceRelease("taken")).isTrue();
-			TimeUnit.MINUTES.sleep(1);
-			return "not reached";
-		})).withCauseInstanceOf(InterruptedException.class).withMessageContaining("Lock 'taken' was lost while");
-		assertThat(Thread.currentThread().isInterrupted()).isFalse();
-	}
-
-	@Test
-	@DisplayName("A thread with the context of a method is nested in its lock, and no other thread is")
-	void context() {
-		client(this.first).transfer("a", () -> {
-			LeaseContext context = LeaseContext.current();
-			CompletableFuture.runAsync(() -> {
-				assertThatExceptionOfType(LockNotAcquiredException.class)
-					.isThrownBy(() -> client(this.first).withdraw("a", () -> "stranger"));
-				LeaseContext.Scope scope = context.open();
-				assertThat(client(this.first).withdraw("a", () -> LockLease.current().key())).isEqualTo("account:a");
-				scope.close();
-			}, this.threads).join();
-		});
 	}
 
 	/** Code with a result. */
@@ -237,35 +185,8 @@ class AnnotatedMethodsTests {
 			return ex.getKey() + ": " + ex.getReason();
 		}
 
-		@DistributedLock(name = "account", key = "#account")
-		void transfer(String account, Runnable body) {
-			body.run();
-		}
-
-		@DistributedLock(name = "account", key = "#account", waitTime = "0")
-		String withdraw(String account, Supplier<String> work) {
-			return work.get();
-		}
-
-		@DistributedLock(name = "taken", leaseTime = "3s", onLoss = OnLoss.INTERRUPT)
-		String interrupted(Work work) throws Exception {
-			return work.run();
-		}
-
 		@Semaphore(name = "client", limit = 2)
 		public void limited(Runnable body) {
-			body.run();
-		}
-
-		@DistributedLock(name = "both")
-		@Semaphore(name = "both", limit = 1)
-		public void both(Runnable body) {
-			body.run();
-		}
-
-		@DistributedLock(name = "both", waitTime = "0")
-		@Semaphore(name = "both", limit = 1)
-		public void bothAtOnce(Runnable body) {
 			body.run();
 		}
 

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
@@ -46,7 +45,6 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -199,32 +197,6 @@ class HealthTests extends RedisTestCase {
 			});
 		assertThat(output.toString()).containsPattern("INFO .*ask for its settings")
 			.doesNotContainPattern("WARN .*ask for its settings");
-	}
-
-	@Test
-	@DisplayName("While Redis refuses requests for locks they are degraded, with the reason, until the next success")
-	void refused() {
-		RedisServer server = this.redis.startServer();
-		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-time");
-		on(server).withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret")
-			.run((context) -> {
-				LockService locks = context.getBean(LockService.class);
-				// After the start's own request for a permit.
-				await().atMost(SOON).until(() -> health(context).getStatus().equals(HoldfastHealthIndicator.DEGRADED));
-				await().atMost(SOON).until(() -> health(context).getDetails().containsKey("warnings"));
-				assertThat(health(context).getDetails()).extractingByKey("warnings")
-					.asString()
-					.contains("allow it the commands time");
-				assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> locks.acquire("a"));
-				assertThat(health(context).getStatus()).isEqualTo(HoldfastHealthIndicator.DEGRADED);
-				assertThat(health(context).getDetails()).extractingByKey("trouble")
-					.asString()
-					.contains("a right")
-					.doesNotContain("lock:a");
-				acl(server, "SETUSER", "app", "+time");
-				locks.acquire("a").close();
-				assertThat(health(context).getStatus()).isEqualTo(Status.UP);
-			});
 	}
 
 	@Test

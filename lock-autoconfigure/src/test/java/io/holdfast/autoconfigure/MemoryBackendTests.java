@@ -72,29 +72,6 @@ class MemoryBackendTests {
 	}
 
 	@Test
-	@DisplayName("Locks exclude, are nested in their thread, and pass on to the next waiter")
-	void locks() {
-		this.runner.run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			LockLease lease = locks.acquire("a");
-			assertThat(locks.tryAcquire("a")).hasValueSatisfying((nested) -> {
-				assertThat(nested.fencingToken()).isEqualTo(lease.fencingToken());
-				nested.close();
-			});
-			assertThat(onAnotherThread(() -> locks.tryAcquire("a"))).isEmpty();
-			CompletableFuture<LockLease> asynchronous = locks.acquireAsync(LockRequest.of("a"));
-			CompletableFuture<Void> blocked = begin(() -> locks.acquire("a")).thenAccept(LockLease::close);
-			assertThat(asynchronous).isNotDone();
-			assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-			assertThat(asynchronous).succeedsWithin(SOON)
-				.satisfies((next) -> assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken()))
-				.satisfies(LockLease::close);
-			assertThat(blocked).succeedsWithin(SOON);
-			assertThat(locks.status("a").isLocked()).isFalse();
-		});
-	}
-
-	@Test
 	@DisplayName("Annotated methods are locked and limited")
 	void annotations() {
 		this.runner.withUserConfiguration(Application.class).run((context) -> {

@@ -1,9 +1,5 @@
 package io.holdfast.autoconfigure;
 
-import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
-
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
@@ -81,25 +77,6 @@ class SeveralRedisTests extends TwoRedisTestCase {
 			shop.sell(() -> assertThat(isLocked(this.first, "shop")).isTrue());
 		});
 		await("releases").atMost(SOON).until(() -> !isLocked(this.first, "shop") && !isLocked(this.second, "shop"));
-	}
-
-	@Test
-	@DisplayName("In each Redis the instances exclude each other, and wake each other up")
-	void excludesInEach() {
-		ConfigurableApplicationContext one = start(Orders.class, "holdfast.wake-up.handoff-timeout=60s");
-		ConfigurableApplicationContext two = start(Orders.class, "holdfast.wake-up.handoff-timeout=60s");
-		locks(one).acquire("warm-up").release();
-		await("subscriptions").atMost(SOON)
-			.until(() -> subscriptions(this.first) == 2 && subscriptions(this.second) == 2);
-		for (String service : List.of("holdfastLockService", "ordersLocks")) {
-			LockLease lease = one.getBean(service, LockService.class).acquire("a");
-			LockService waiting = two.getBean(service, LockService.class);
-			CompletableFuture<LockLease> next = waiting
-				.acquireAsync(LockRequest.of("a").leaseTime(Duration.ofMinutes(5)).waitTime(Duration.ofMinutes(1)));
-			await("a place in the queue").atMost(SOON).until(() -> waiting.status("a").waiting() == 1);
-			lease.close();
-			assertThat(next).succeedsWithin(SOON).satisfies(LockLease::close);
-		}
 	}
 
 	@Test

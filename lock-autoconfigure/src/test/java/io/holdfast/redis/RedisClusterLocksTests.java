@@ -2,7 +2,6 @@ package io.holdfast.redis;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
@@ -73,24 +72,6 @@ class RedisClusterLocksTests extends RedisTestCase {
 				assertThat(KEYS).allMatch((key) -> later.fencingToken(key) > lease.fencingToken(key));
 				assertThat(later.release()).isEqualTo(ReleaseResult.RELEASED);
 			});
-		}
-		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
-	}
-
-	@Test
-	@DisplayName("After a release, other services get no lock until the least hold has passed")
-	void minHold() {
-		LockService locks = locks();
-		LockService others = locks();
-		Duration minHold = Duration.ofSeconds(2);
-		long from = System.nanoTime();
-		for (LockMode mode : List.of(LockMode.EXCLUSIVE, LockMode.EXCLUSIVE)) {
-			LockRequest job = LockRequest.ofAll(List.of("a" + mode, "b" + mode)).mode(mode);
-			assertThat(locks.acquire(job.minHold(minHold)).release()).isEqualTo(ReleaseResult.RELEASED);
-			assertThat(others.tryAcquire(job.waitTime(Duration.ZERO))).isEmpty();
-			Optional<LockLease> next = others.tryAcquire(job.waitTime(PATIENCE));
-			assertThat(next).hasValueSatisfying(LockLease::close);
-			assertThat(System.nanoTime() - from).isGreaterThan(minHold.minusMillis(20).toNanos());
 		}
 		await().atMost(PATIENCE).until(() -> Idleness.of(locks) && Idleness.of(others));
 	}

@@ -26,7 +26,6 @@ import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.script.RedisFailures;
-import io.holdfast.testing.FaultProxy;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -220,49 +219,6 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(get(store.force(SEMAPHORE, List.of(INSTANCE + ":1")))).containsExactly(true);
 		configure("maxmemory", "0");
 		assertThat(state(store).used()).isEqualTo(2);
-	}
-
-	@Test
-	@DisplayName("F5 The driver repeats a command after a lost reply: one permit")
-	void survivesRepeatedCommand() {
-		FaultProxy proxy = proxy();
-		RedisLeaseStore store = store(factory(proxy.port()));
-		RedisLeaseStore direct = store(factory(this.server.port()));
-		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 2)).isInstanceOf(Granted.class);
-		proxy.swallowRepliesThenFin("EVALSHA");
-		Granted granted = (Granted) acquire(store, SEMAPHORE, INSTANCE + ":2", 1);
-		assertThat(proxy.cuts()).isEqualTo(1);
-		assertThat(state(direct).used()).isEqualTo(3);
-		assertThat(((Busy) acquire(direct, SEMAPHORE, OTHER + ":1", 3)).fence()).isEqualTo(granted.fence());
-		assertThat(state(direct)).extracting(Standing::used, Standing::waiting).containsExactly(3, 1);
-		proxy.swallowRepliesThenFin("EVALSHA");
-		get(store.release(SEMAPHORE, ask(INSTANCE + ":2", 1), null));
-		assertThat(proxy.cuts()).isEqualTo(2);
-		// Two are left, and the three that the release frees are handed over.
-		assertThat(state(direct)).extracting(Standing::used, Standing::holderCount).containsExactly(5, 2);
-	}
-
-	@Test
-	@DisplayName("F15 All commands work while the script cache is lost again and again")
-	void scriptsAreLoadedAgain() {
-		RedisLeaseStore store = store(factory(this.server.port()));
-		for (int i = 0; i < 10; i++) {
-			String token = INSTANCE + ":" + i;
-			flushScripts();
-			assertThat(get(store.limit(SEMAPHORE, 3))).isEqualTo(i > 0);
-			flushScripts();
-			assertThat(acquire(store, SEMAPHORE, token, 3)).isInstanceOf(Granted.class);
-			flushScripts();
-			assertThat(renew(store, token, 3, 30_000)).isTrue();
-			flushScripts();
-			assertThat(state(store).used()).isEqualTo(3);
-			flushScripts();
-			assertThat(release(store, token, 3)).isTrue();
-		}
-	}
-
-	private void flushScripts() {
-		this.template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
 	}
 
 	@Test

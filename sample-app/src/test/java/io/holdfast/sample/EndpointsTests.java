@@ -298,25 +298,4 @@ class EndpointsTests {
 		own.expectProblem(HttpMethod.GET, "/actuator" + uri, 400, message);
 	}
 
-	@Test
-	@DisplayName("An invalid limit is refused")
-	void refusesLimits() {
-		for (String limit : List.of("-1", "1000000001", "\"many\"")) {
-			post(own, "\"limit\":" + limit).isBadRequest();
-		}
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "{}", "{\"limit\":3}", "{\"key\":\"call\"}", "{\"key\":\"call\",\"limt\":3}",
-			"{\"key\":\"call\",\"limit\":null}", "{\"key\":\"call\",\"clear\":false}",
-			"{\"key\":\"call\",\"limit\":3,\"clear\":true}" })
-	@DisplayName("A limit changes only by a request with a key, and with either a limit or clear")
-	void changesNoLimitByMistake(String body) {
-		postBody(own, "{\"key\":\"call\",\"limit\":2}").isNoContent();
-		postBody(own, body).isBadRequest();
-		get(own, "/semaphores/call").jsonPath("$.limit").isEqualTo(2);
-		postBody(own, "{\"key\":\"call\",\"clear\":true}").isNoContent();
-		own.http().get().uri("/actuator/semaphores/call").exchange().expectStatus().isNotFound();
-	}
-
 }
