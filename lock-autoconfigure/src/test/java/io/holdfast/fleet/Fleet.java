@@ -158,10 +158,6 @@ final class Fleet implements AutoCloseable {
 		return worker;
 	}
 
-	List<LockService> services() {
-		return this.services;
-	}
-
 	StringRedisTemplate template() {
 		return this.redis.template();
 	}

@@ -15,19 +15,18 @@ import static org.assertj.core.api.Assertions.assertThat;
  * @param permits the number of permits; 1 of an exclusive lock, {@link Resource#ALL} of a
  * writer
  * @param fence its fencing token, or 0
- * @param asked when acquire was called
  * @param from when the hold began
  * @param until when the hold ended
  */
-record Hold(int permits, long fence, long asked, long from, long until) {
+record Hold(int permits, long fence, long from, long until) {
 
 	/** Create a hold of an exclusive lock. */
 	Hold(long fence, long from, long until) {
-		this(1, fence, from, from, until);
+		this(1, fence, from, until);
 	}
 
 	Hold until(long end) {
-		return new Hold(this.permits, this.fence, this.asked, this.from, end);
+		return new Hold(this.permits, this.fence, this.from, end);
 	}
 
 	/**

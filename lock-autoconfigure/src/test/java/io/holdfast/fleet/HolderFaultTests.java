@@ -1,8 +1,10 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -10,7 +12,6 @@ import java.util.function.Supplier;
 
 import io.holdfast.Lease;
 import io.holdfast.LockLease;
-import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
@@ -19,8 +20,8 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.testing.SemaphoreFigures;
 import io.holdfast.testing.Slow;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -31,7 +32,18 @@ import static org.awaitility.Awaitility.await;
 /**
  * The process of a holder is killed or frozen.
  */
-class HolderFaultTests extends WorkerFaultTestCase {
+class HolderFaultTests extends FleetTestCase {
+
+	private static final Duration LEASE = Duration.ofMillis(1200);
+
+	/** Redis counts milliseconds by its own clock. */
+	private static final Duration CLOCK = Duration.ofMillis(20);
+
+	/** Frozen and thawed. */
+	private static Worker steady;
+
+	/** To be killed. */
+	private static final Deque<Worker> mortals = new ArrayDeque<>();
 
 	private static LockService first;
 
@@ -39,8 +51,19 @@ class HolderFaultTests extends WorkerFaultTestCase {
 
 	@BeforeAll
 	static void start() {
+		steady = fleet.startWorker();
+		for (int i = 0; i < 4; i++) {
+			mortals.push(fleet.startWorker());
+		}
+		steady.awaitReady();
+		mortals.forEach(Worker::awaitReady);
 		first = fleet.start();
 		second = fleet.start();
+	}
+
+	@AfterAll
+	static void forgetWorkers() {
+		mortals.clear();
 	}
 
 	@Test
@@ -62,6 +85,34 @@ class HolderFaultTests extends WorkerFaultTestCase {
 	}
 
 	@Test
+	@DisplayName("S10 F1 A holder is killed: its permits come back at the end of its lease without a release, and a"
+			+ " waiter gets them")
+	void holderOfPermitsKilled() {
+		SemaphoreService semaphores = fleet.semaphores(first);
+		SemaphoreRequest request = SemaphoreRequest.of("killed", 3)
+			.permits(2)
+			.leaseTime(LEASE)
+			.waitTime(Fleet.PATIENCE);
+		Worker mortal = mortals.pop();
+		mortal.acquire("held", request);
+		mortal.awaitGranted("held");
+		PermitLease mine = semaphores.acquire(SemaphoreRequest.of("killed", 3));
+		Attempt<PermitLease> attempt = Attempt.start(fleet.semaphores(second), request);
+		fleet.awaitWaitingForPermits("killed", 1);
+		mortal.kill();
+		long killedAt = System.nanoTime();
+		Duration left = Duration.ofMillis(fleet.firstLeaseLeft(fleet.semaphoreKey("killed", "holders")));
+		assertThat(left).isPositive();
+		PermitLease next = attempt.get();
+		assertThat(Duration.ofNanos(attempt.endedAt() - killedAt)).isBetween(left.minus(CLOCK),
+				left.plus(Fleet.PROMPT));
+		assertThat(mine.isHeld()).as("the surviving holder").isTrue();
+		assertThat(semaphores.status("killed").used()).isEqualTo(3);
+		next.release();
+		mine.release();
+	}
+
+	@Test
 	@DisplayName("F2 A holder is frozen beyond its lease: it sees the loss at once, its release leaves the next owner"
 			+ " alone, and its fenced write is refused")
 	void frozenForTooLong() {
@@ -77,45 +128,6 @@ class HolderFaultTests extends WorkerFaultTestCase {
 		String owner = fleet.owner("F2");
 		assertThat(steady.release("F2")).isEqualTo(ReleaseResult.LOST);
 		assertThat(fleet.owner("F2")).isEqualTo(owner).isNotNull();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
-	@Test
-	@DisplayName("F2 A holder of permits is frozen beyond its lease: a waiter gets the permits, the holder sees the"
-			+ " loss at once, and its release changes nothing")
-	void frozenForTooLongWithPermits() {
-		SemaphoreService semaphores = fleet.semaphores(first);
-		SemaphoreRequest request = SemaphoreRequest.of("F2p", 3).permits(2).leaseTime(LEASE).waitTime(Fleet.PATIENCE);
-		steady.acquire("F2p", request);
-		steady.awaitGranted("F2p");
-		Attempt<PermitLease> next = Attempt.start(semaphores, request);
-		fleet.awaitWaitingForPermits("F2p", 1);
-		PermitLease lease = grantedWhileFrozen("F2p", next);
-		assertSeenAtOnce("F2p", next);
-		SemaphoreFigures before = SemaphoreFigures.of(semaphores.status("F2p"));
-		assertThat(before).isEqualTo(new SemaphoreFigures("F2p", 3, false, 2, 1, 0));
-		assertThat(steady.release("F2p")).isEqualTo(ReleaseResult.LOST);
-		assertThat(SemaphoreFigures.of(semaphores.status("F2p"))).isEqualTo(before);
-		assertThat(semaphores.tryAcquire(request.waitTime(Duration.ZERO))).isEmpty();
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
-	@Slow
-	@Test
-	@DisplayName("F2 A reader is frozen beyond its lease: a writer gets the key, the reader sees the loss at once, and"
-			+ " its release changes nothing")
-	void frozenForTooLongReading() {
-		LockRequest request = LockRequest.of("F2r").leaseTime(LEASE).waitTime(Fleet.PATIENCE);
-		steady.acquire("F2r", request.mode(LockMode.READ));
-		steady.awaitGranted("F2r");
-		Attempt<LockLease> next = Attempt.start(first, request.mode(LockMode.EXCLUSIVE));
-		fleet.awaitWaiting("F2r", 1);
-		LockLease lease = grantedWhileFrozen("F2r", next);
-		assertSeenAtOnce("F2r", next);
-		assertThat(steady.release("F2r")).isEqualTo(ReleaseResult.LOST);
-		assertThat(second.tryAcquire(request.mode(LockMode.READ).waitTime(Duration.ZERO))).isEmpty();
-		assertThat(lease.isHeld()).isTrue();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 

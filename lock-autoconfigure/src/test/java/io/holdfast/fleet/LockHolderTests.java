@@ -12,10 +12,7 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus;
-import io.holdfast.PermitLease;
-import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreRequest;
-import io.holdfast.SemaphoreService;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.UsageDescriptor;
@@ -29,7 +26,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.tuple;
@@ -276,90 +272,6 @@ class LockHolderTests {
 				.extracting(UsageDescriptor.Request::note)
 				.containsExactly("inventory");
 		}
-	}
-
-	@ParameterizedTest(name = "Readers are no holder, and the message has their number: wait of {0} ms")
-	@ValueSource(longs = { 0, 1000 })
-	void readers(long wait) {
-		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
-		LockRequest read = request.mode(LockMode.READ);
-		try (LockLease first = this.warehouse.acquire(read)) {
-			assertThat(first.isHeld()).isTrue();
-			assertThat(refused(this.shop, request)).hasMessageEndingWith(" ms: still held by 1 reader");
-			try (LockLease second = this.shop.acquire(read.reentrant(false))) {
-				assertThat(second.isHeld()).isTrue();
-				LockNotAcquiredException refusal = refused(this.fleet.start("spring.application.name=shop"), request);
-				assertThat(refusal.getHolder()).isNull();
-				assertThat(refusal).hasMessageEndingWith(" ms: still held by 2 readers");
-			}
-		}
-	}
-
-	@Test
-	@DisplayName("The refusal of a reader behind earlier requests says so, with the number of readers")
-	void readerBehindWriter() {
-		LockRequest read = LockRequest.of("stock").mode(LockMode.READ).waitTime(Duration.ofSeconds(1));
-		CompletableFuture<LockLease> writer;
-		try (LockLease lease = this.warehouse.acquire(read)) {
-			assertThat(lease.isHeld()).isTrue();
-			writer = this.warehouse.acquireAsync(LockRequest.of("stock").waitTime(Duration.ofMinutes(1)));
-			await("the writer").until(() -> this.shop.status("stock").waiting() == 1);
-			assertThat(refused(this.shop, read))
-				.hasMessageEndingWith(" ms: still held by 1 reader, and others came first");
-		}
-		writer.join().close();
-	}
-
-	@ParameterizedTest(
-			name = "The refusal of a request for permits names the permits in use and the limit: {0} ms wait")
-	@ValueSource(longs = { 0, 1000 })
-	void permits(long wait) {
-		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
-		SemaphoreRequest request = SemaphoreRequest.of("calls", 3).waitTime(Duration.ofMillis(wait));
-		try (PermitLease lease = this.fleet.semaphores(this.warehouse).acquire(request.permits(2))) {
-			assertThat(lease.isHeld()).isTrue();
-			assertThatExceptionOfType(PermitNotAcquiredException.class)
-				.isThrownBy(() -> semaphores.acquire(request.permits(2)))
-				.withMessageContaining("'calls' (limit 3) were not acquired after ")
-				.withMessageEndingWith(
-						" ms: not enough of them were free (2 of 3 in use). To wait longer, give a waitTime, "
-								+ "or set holdfast.semaphore.wait-time, which is 0 by default");
-			semaphores.admin().setLimit("calls", 2);
-			assertThatExceptionOfType(PermitNotAcquiredException.class).as("an operator's limit")
-				.isThrownBy(() -> semaphores.acquire(request))
-				.withMessageContaining("'calls' (limit 2) was not acquired after ")
-				.withMessageContaining(" ms: not enough of them were free (2 of 2 in use)");
-		}
-		semaphores.admin().clearLimit("calls");
-	}
-
-	@Test
-	@DisplayName("The refusal of a request for permits behind earlier requests says so")
-	void permitsBehindOthers() {
-		SemaphoreService semaphores = this.fleet.semaphores(this.shop);
-		SemaphoreRequest request = SemaphoreRequest.of("calls", 3);
-		CompletableFuture<PermitLease> first;
-		try (PermitLease lease = semaphores.acquire(request.permits(2))) {
-			assertThat(lease.isHeld()).isTrue();
-			first = this.fleet.semaphores(this.warehouse)
-				.acquireAsync(request.permits(3).waitTime(Duration.ofMinutes(1)));
-			await("the queue").until(() -> semaphores.status("calls").waiting() == 1);
-			assertThatExceptionOfType(PermitNotAcquiredException.class)
-				.isThrownBy(() -> semaphores.acquire(request.waitTime(Duration.ZERO)))
-				.withMessageContaining(" ms: others came first (2 of 3 in use)");
-		}
-		first.join().close();
-	}
-
-	@Test
-	@DisplayName("A client other than Holdfast is named as such")
-	void foreign() {
-		String token = this.fleet.plainClient().tryLock("stock", Duration.ofMinutes(1));
-		assertThat(token).isNotNull();
-		LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofSeconds(1)));
-		assertThat(refusal.getHolder()).isNull();
-		assertThat(refusal).hasMessageEndingWith("still held by a client other than Holdfast");
-		assertThat(this.fleet.plainClient().unlock("stock", token)).isTrue();
 	}
 
 }

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
-import java.util.function.LongBinaryOperator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -21,7 +20,7 @@ final class Overlaps {
 	 * @param holds all holds of a key
 	 */
 	static long highest(Collection<Hold> holds) {
-		return sweep(holds, (from, until) -> Long.MAX_VALUE);
+		return sweep(holds, Long.MAX_VALUE);
 	}
 
 	/**
@@ -31,27 +30,13 @@ final class Overlaps {
 	 * @return the most permits that were held at the same moment
 	 */
 	static long assertWithin(Collection<Hold> holds, long limit) {
-		return sweep(holds, (from, until) -> limit);
+		return sweep(holds, limit);
 	}
 
 	/**
-	 * Check that changing limits were never exceeded. A grant of permits must fit into
-	 * the limit at its moment; a later reduction revokes nothing.
-	 * @param holds all holds of a key
-	 * @param limits its limits
-	 * @return the most permits that were held at the same moment
+	 * Check each start of a hold, with all holds that overlap it.
 	 */
-	static long assertWithin(Collection<Hold> holds, Limits limits) {
-		return sweep(holds, limits::highest);
-	}
-
-	/**
-	 * Check each start of a hold, with all holds that overlap it. The last grant of these
-	 * holds saw the permits of all the rest in use. It happened after the last of these
-	 * calls of acquire, and before the last of these holds began: the limit is taken
-	 * between these times.
-	 */
-	private static long sweep(Collection<Hold> holds, LongBinaryOperator limit) {
+	private static long sweep(Collection<Hold> holds, long limit) {
 		List<Hold> inOrder = holds.stream().sorted(Comparator.comparingLong(Hold::from)).toList();
 		List<Hold> lasting = new ArrayList<>();
 		long highest = 0;
@@ -60,9 +45,7 @@ final class Overlaps {
 			lasting.removeIf((hold) -> hold.until() <= next.from());
 			lasting.add(next);
 			long permits = lasting.stream().mapToLong(Hold::permits).sum();
-			long lastAsked = lasting.stream().mapToLong(Hold::asked).max().orElseThrow();
-			assertThat(permits).as("permits that were held together: %s", lasting)
-				.isLessThanOrEqualTo(limit.applyAsLong(lastAsked, next.from()));
+			assertThat(permits).as("permits that were held together: %s", lasting).isLessThanOrEqualTo(limit);
 			highest = Math.max(highest, permits);
 		}
 		return highest;

@@ -31,28 +31,8 @@ class OverlapsTests {
 			.withMessageContaining("permits=3");
 	}
 
-	@Test
-	@DisplayName("The limit at the last grant counts")
-	void limitThatChanges() {
-		Limits limits = new Limits().add(5, 0, 1).add(2, 100, 110).add(4, 200, 210);
-		Hold before = hold(3, 50, 300);
-		assertThat(Overlaps.assertWithin(List.of(before, hold(2, 90, 400)), limits)).isEqualTo(5);
-		// The first limit may have been in force until 110.
-		assertThat(Overlaps.assertWithin(List.of(before, hold(2, 109, 400)), limits)).isEqualTo(5);
-		assertThat(Overlaps.assertWithin(List.of(before, hold(1, 201, 400)), limits)).isEqualTo(4);
-		assertTooMany(limits, before, hold(1, 111, 400));
-		assertTooMany(limits, before, hold(2, 220, 400));
-		// Requested under a higher limit, and possibly granted then.
-		Hold late = new Hold(2, 0, 80, 220, 400);
-		assertThat(Overlaps.assertWithin(List.of(before, late), limits)).isEqualTo(5);
-	}
-
-	private static void assertTooMany(Limits limits, Hold... holds) {
-		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> Overlaps.assertWithin(List.of(holds), limits));
-	}
-
 	private static Hold hold(int permits, long from, long until) {
-		return new Hold(permits, 0, from, from, until);
+		return new Hold(permits, 0, from, until);
 	}
 
 }

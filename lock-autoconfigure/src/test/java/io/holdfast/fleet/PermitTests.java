@@ -21,14 +21,12 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Permits that several contexts share: their grants, lease times and ends.
+ * Permits that several contexts share: their grants and renewal.
  */
 class PermitTests extends FleetTestCase {
 
 	/** For an answer without waiting, on a busy machine. */
 	private static final Duration AT_ONCE = Duration.ofSeconds(5);
-
-	private static final Duration LEASE = Duration.ofMillis(800);
 
 	private static SemaphoreService first;
 
@@ -67,21 +65,6 @@ class PermitTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("S10 A wait ends in time without a release, and leaves nothing")
-	void timesOut() {
-		PermitLease lease = first.acquire(SemaphoreRequest.of(this.key, 2).permits(2));
-		Duration wait = Duration.ofMillis(300);
-		long from = System.nanoTime();
-		Attempt<PermitLease> attempt = Attempt.start(second, SemaphoreRequest.of(this.key, 2).waitTime(wait));
-		fleet.awaitWaitingForPermits(this.key, 1);
-		assertThat(attempt.failure()).isInstanceOfSatisfying(PermitNotAcquiredException.class,
-				(ex) -> assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT));
-		assertThat(Duration.ofNanos(attempt.endedAt() - from)).isBetween(wait, wait.plus(AT_ONCE));
-		fleet.awaitWaitingForPermits(this.key, 0);
-		lease.release();
-	}
-
-	@Test
 	@DisplayName("S12 Permits are renewed while they are held: after two leases no other request has got them")
 	void renewed() {
 		// Long enough that a busy machine renews the lease in time.
@@ -96,25 +79,6 @@ class PermitTests extends FleetTestCase {
 				return over;
 			});
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-	}
-
-	@Test
-	@DisplayName("S12 A lease without renewal ends: a waiter gets the permits without a release, and the late release"
-			+ " of the first holder does not take them")
-	void endsWithoutRenewal() {
-		PermitLease lease = first
-			.acquire(SemaphoreRequest.of(this.key, 3).permits(2).leaseTime(LEASE).autoRenew(false));
-		long grantedAt = System.nanoTime();
-		Attempt<PermitLease> attempt = Attempt.start(second,
-				SemaphoreRequest.of(this.key, 3).permits(3).waitTime(Fleet.PATIENCE));
-		fleet.awaitWaitingForPermits(this.key, 1);
-		PermitLease next = attempt.get();
-		assertThat(lease.isHeld()).as("held after the next grant").isFalse();
-		assertThat(Duration.ofNanos(attempt.endedAt() - grantedAt)).isLessThan(LEASE.plus(Fleet.PROMPT));
-		assertThat(lease.release()).isEqualTo(ReleaseResult.LOST);
-		assertThat(first.status(this.key).used()).as("used after the late release").isEqualTo(3);
-		assertThat(first.tryAcquire(SemaphoreRequest.of(this.key, 3))).isEmpty();
-		assertThat(next.release()).isEqualTo(ReleaseResult.RELEASED);
 	}
 
 	private static Callable<Boolean> elapsed(Duration time) {

@@ -1,16 +1,7 @@
 package io.holdfast.fleet;
 
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 
-import io.holdfast.LeaseStoreException;
-import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
-import io.holdfast.LockService;
-import io.holdfast.engine.LeaseEngine;
-import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
@@ -21,7 +12,6 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.data.redis.core.HashOperations;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Instances with incompatible versions of the protocol in Redis. The other instances are
@@ -79,58 +69,6 @@ class ProtocolTests {
 			.hasMessageContaining("stop all instances, wait for the longest lease time, and start them")
 			.hasMessageNotContaining(OTHER);
 		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
-	}
-
-	@Test
-	@DisplayName("After a start without Redis, the same message refuses a waiting request")
-	void tooOldLater() {
-		registerOther(SEPARATOR + "7" + SEPARATOR + "5");
-		try (FaultProxy proxy = FaultProxy.to(this.redis.host(), this.redis.port())) {
-			proxy.down();
-			try (ConfigurableApplicationContext context = TestApplication.start(proxy.host(), proxy.port(),
-					this.redis.keyPrefix(), List.of("spring.application.name=shop"))) {
-				CompletableFuture<LockLease> lease = context.getBean(LockService.class)
-					.acquireAsync(LockRequest.of("key").waitTime(Duration.ofSeconds(10)));
-				assertThat(lease).isNotDone();
-				proxy.up();
-				assertThat(lease).failsWithin(Duration.ofSeconds(10))
-					.withThrowableOfType(ExecutionException.class)
-					.havingCause()
-					.isInstanceOf(LeaseStoreException.class)
-					.withMessageContaining("speaks version 7 of the protocol in Redis, which needs 5 or newer, and this"
-							+ " one speaks 2. Start this application with a newer version of Holdfast");
-				assertThat(context.getBean(LeaseEngine.class).status().refusal()).contains("cannot share locks");
-			}
-		}
-		assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
-	}
-
-	@Test
-	@DisplayName("An instance of an unsupported or unknown version keeps this application from starting")
-	void tooOldOther() {
-		for (String version : List.of(SEPARATOR + "1" + SEPARATOR + "0", "")) {
-			registerOther(version);
-			assertThat(TestApplication.refusal(this::start)).rootCause()
-				.hasMessageContaining("speaks version " + (version.isEmpty() ? "0" : "1") + " of the protocol")
-				.hasMessageContaining("this one speaks 2, which needs 2 or newer")
-				.hasMessageContaining("stop all instances, wait for the longest lease time, and start them");
-			assertThat(this.instances.keys(this.fleetKey)).as("instances").containsExactly(OTHER);
-		}
-	}
-
-	@Test
-	@DisplayName("A newer instance that supports this version is no obstacle")
-	void fits() {
-		for (String version : List.of(SEPARATOR + "7" + SEPARATOR + "2" + SEPARATOR + "more",
-				SEPARATOR + "2" + SEPARATOR + "2")) {
-			registerOther(version);
-			try (ConfigurableApplicationContext context = start()) {
-				context.getBean(LockService.class).acquire("key").close();
-				await("both").until(() -> io.holdfast.engine.fleet.Fleet.of(context.getBean(LeaseEngine.class))
-					.members()
-					.size() == 2);
-			}
-		}
 	}
 
 }

@@ -3,26 +3,26 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.NotAcquiredException.Reason;
+import io.holdfast.PermitLease;
+import io.holdfast.SemaphoreRequest;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
- * Order of waiting instances, and waiters that leave.
+ * Order of waiting instances, for locks and permits.
  */
 class QueueTests extends FleetTestCase {
 
@@ -73,34 +73,6 @@ class QueueTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("A waiter that times out passes its turn on: the next waiter is served promptly")
-	void timedOutBeforeAnother() {
-		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> first = Attempt.start(waiters.get(0), request().waitTime(Duration.ofSeconds(2)));
-		fleet.awaitWaiting(this.key, 1);
-		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
-		assertReason(first, Reason.TIMED_OUT);
-		fleet.awaitWaiting(this.key, 1);
-		assertServed(second, lease);
-	}
-
-	@Test
-	@DisplayName("A waiter that was cancelled has left nothing in Redis and passes its turn on")
-	void cancelled() {
-		LockLease lease = holder.acquire(this.key);
-		CompletableFuture<LockLease> first = waiters.get(0).acquireAsync(request());
-		fleet.awaitWaiting(this.key, 1);
-		first.cancel(true);
-		awaitNoQueue();
-		CompletableFuture<LockLease> again = waiters.get(0).acquireAsync(request());
-		fleet.awaitWaiting(this.key, 1);
-		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
-		fleet.awaitWaiting(this.key, 2);
-		again.cancel(true);
-		assertServed(second, lease);
-	}
-
-	@Test
 	@DisplayName("A killed first waiter is skipped at once: the next waiter is served promptly")
 	void killedBeforeAnother() {
 		LockLease lease = holder.acquire(this.key);
@@ -109,42 +81,6 @@ class QueueTests extends FleetTestCase {
 		Attempt<LockLease> second = Attempt.start(waiters.get(1), request());
 		fleet.awaitWaiting(this.key, 2);
 		mortal.kill();
-		assertServed(second, lease);
-	}
-
-	@Test
-	@DisplayName("An instance with many waiters stands once in the queue, and keeps its place when its first waiter"
-			+ " leaves")
-	void keepsPlace() {
-		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> first = Attempt.start(waiters.get(0), request());
-		fleet.awaitWaiting(this.key, 1);
-		CompletableFuture<LockLease> local = waiters.get(0).acquireAsync(request());
-		Attempt<LockLease> other = Attempt.start(waiters.get(1), request());
-		fleet.awaitWaiting(this.key, 2);
-		String place = place(0);
-		first.interrupt();
-		assertReason(first, Reason.INTERRUPTED);
-		assertThat(place(0)).as("first in the queue").isEqualTo(place);
-		assertThat(holder.status(this.key).waiting()).isEqualTo(2);
-		lease.release();
-		LockLease next = local.orTimeout(Fleet.PROMPT.toMillis(), TimeUnit.MILLISECONDS).join();
-		assertThat(other.isDone()).isFalse();
-		assertServed(other, next);
-	}
-
-	@Test
-	@DisplayName("A waiting instance that is stopped fails its waiter, leaves nothing and passes its turn on")
-	void stopped() {
-		LockService mortalService = fleet.start(STRICT_ORDER);
-		LockLease lease = holder.acquire(this.key);
-		Attempt<LockLease> first = Attempt.start(mortalService, request());
-		fleet.awaitWaiting(this.key, 1);
-		Attempt<LockLease> second = Attempt.start(waiters.get(0), request());
-		fleet.awaitWaiting(this.key, 2);
-		fleet.stop(mortalService);
-		assertReason(first, Reason.SHUTDOWN);
-		fleet.awaitWaiting(this.key, 1);
 		assertServed(second, lease);
 	}
 
@@ -161,21 +97,49 @@ class QueueTests extends FleetTestCase {
 		assertServed(attempt, lease);
 	}
 
+	@Slow
+	@Test
+	@DisplayName("S11 Requests for several permits are served in their order, as soon as they fit: as in a model, in"
+			+ " many rounds")
+	void firstInFirstOutAsTheyFit() {
+		long seed = System.nanoTime();
+		Random random = new Random(seed);
+		for (int round = 0; round < 8; round++) {
+			serveAsTheyFit(6, random, "seed " + seed + ", round " + round);
+		}
+	}
+
+	/** Serve ten requests of four instances, all of which fit into the queue. */
+	private void serveAsTheyFit(int limit, Random random, String description) {
+		SemaphoreRequest request = SemaphoreRequest.of(this.key, limit).waitTime(Fleet.PATIENCE);
+		PermitLease all = fleet.semaphores(holder).acquire(request.permits(limit));
+		List<Turn> waiting = new ArrayList<>();
+		Map<Turn, Integer> permits = new HashMap<>();
+		for (int i = 0; i < 10; i++) {
+			int count = 1 + random.nextInt(3);
+			waiting.add(Turn.of(fleet.semaphores(waiters.get(i % 4)), request.permits(count)));
+			fleet.awaitWaitingForPermits(this.key, i + 1);
+			permits.put(waiting.get(i), count);
+		}
+		all.release();
+		List<Turn> holding = new ArrayList<>();
+		int free = limit;
+		while (!waiting.isEmpty() || !holding.isEmpty()) {
+			while (!waiting.isEmpty() && permits.get(waiting.get(0)) <= free) {
+				Turn next = waiting.remove(0);
+				next.awaitGranted();
+				free -= permits.get(next);
+				holding.add(next);
+			}
+			assertThat(waiting).as("the later requests, %d free, %s", free, description).noneMatch(Turn::isGranted);
+			Turn done = holding.remove(random.nextInt(holding.size()));
+			done.release();
+			free += permits.get(done);
+		}
+	}
+
 	private LockRequest request() {
 		return LockRequest.of(this.key).waitTime(Fleet.PATIENCE);
-	}
-
-	private String place(int index) {
-		return fleet.template().opsForZSet().range(fleet.queueKey(this.key), index, index).iterator().next();
-	}
-
-	private void awaitNoQueue() {
-		await("no queue").atMost(Fleet.PROMPT).until(() -> !fleet.template().hasKey(fleet.queueKey(this.key)));
-	}
-
-	private static void assertReason(Attempt<?> attempt, Reason reason) {
-		assertThat(attempt.failure()).isInstanceOfSatisfying(LockNotAcquiredException.class,
-				(ex) -> assertThat(ex.getReason()).isEqualTo(reason));
 	}
 
 	/** The release grants the request, not only its next poll. */

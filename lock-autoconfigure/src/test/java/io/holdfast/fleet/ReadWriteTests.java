@@ -3,8 +3,8 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Exclusion and order of readers and writers in several contexts.
+ * Exclusion of readers, writers and clients of the plain pattern in several contexts.
  */
 class ReadWriteTests extends FleetTestCase {
 
@@ -34,16 +34,12 @@ class ReadWriteTests extends FleetTestCase {
 
 	private static LockService third;
 
-	/** Two more instances, since an instance queues a single writer only. */
-	private static List<LockService> more;
-
 	@BeforeAll
 	static void start() {
 		List<LockService> contexts = fleet.start(3);
 		first = contexts.get(0);
 		second = contexts.get(1);
 		third = contexts.get(2);
-		more = fleet.start(2);
 	}
 
 	@Test
@@ -71,32 +67,6 @@ class ReadWriteTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Requests are served in their order: neighbouring readers together, a writer in its turn, over all"
-			+ " contexts")
-	void neighboursTogether() {
-		LockLease writer = first.acquire(write());
-		Turn reader1 = ask(second, read(), 1);
-		Turn reader2 = ask(third, read(), 2);
-		Turn writer2 = ask(more.get(0), write(), 3);
-		Turn reader3 = ask(more.get(1), read(), 4);
-		Turn reader4 = ask(first, read(), 5);
-		writer.release();
-		reader1.awaitGranted();
-		reader2.awaitGranted();
-		assertThat(List.of(writer2, reader3, reader4)).as("behind the first readers").noneMatch(Turn::isGranted);
-		reader2.release();
-		assertThat(writer2.isGranted()).as("granted beside a reader").isFalse();
-		reader1.release();
-		writer2.awaitGranted();
-		assertThat(List.of(reader3, reader4)).as("behind the writer").noneMatch(Turn::isGranted);
-		writer2.release();
-		reader3.awaitGranted();
-		reader4.awaitGranted();
-		reader3.release();
-		reader4.release();
-	}
-
-	@Test
 	@DisplayName("S3 Readers and writers exclude a client of the plain pattern, and the other way round")
 	void plainClient() {
 		PlainClient plain = fleet.plainClient();
@@ -114,6 +84,53 @@ class ReadWriteTests extends FleetTestCase {
 			assertThat(plain.unlock(this.key, String.valueOf(token))).isTrue();
 			attempt.get(Fleet.PROMPT).release();
 		}
+	}
+
+	@Test
+	@DisplayName("S3 S4 Our lock has the plain form: its token frees it, and our late release leaves the next owner"
+			+ " alone")
+	void hasThePlainForm() {
+		PlainClient plain = fleet.plainClient();
+		LockLease lease = first.acquire("form");
+		assertThat(fleet.template().type(fleet.lockKey("form")).code()).isEqualTo("string");
+		assertThat(fleet.ttl("form")).isPositive();
+		assertThat(plain.unlock("form", String.valueOf(fleet.owner("form")))).isTrue();
+		String token = plain.tryLock("form", Duration.ofMinutes(1));
+		lease.release();
+		assertThat(fleet.owner("form")).as("owner after our late release").isEqualTo(token).isNotNull();
+		assertThat(plain.unlock("form", String.valueOf(token))).isTrue();
+	}
+
+	@Test
+	@DisplayName("S3 An unguarded counter is right under a lock that plain clients and ours take in turn")
+	void counter() throws Exception {
+		Data data = fleet.data();
+		PlainClient plain = fleet.plainClient();
+		LockService eager = fleet.start("holdfast.wake-up.retry-interval=10ms");
+		new Crowd().add(2, () -> {
+			for (int i = 0; i < 15; i++) {
+				addLockedPlainly(data, plain);
+			}
+		}).add(3, () -> {
+			for (int i = 0; i < 15; i++) {
+				data.addLocked(eager, "mixed", Duration.ofMinutes(1));
+			}
+		}).add(1, () -> {
+			for (int i = 0; i < 5; i++) {
+				data.addLocked(first, "mixed", Duration.ofMinutes(1));
+			}
+		}).run();
+		assertThat(data.get("mixed")).isEqualTo(2 * 15 + 3 * 15 + 5);
+	}
+
+	private static void addLockedPlainly(Data data, PlainClient plain) {
+		String token = plain.tryLock("mixed", Duration.ofMinutes(1));
+		while (token == null) {
+			LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+			token = plain.tryLock("mixed", Duration.ofMinutes(1));
+		}
+		data.add("mixed", 1);
+		assertThat(plain.unlock("mixed", token)).isTrue();
 	}
 
 	@Test
@@ -165,22 +182,6 @@ class ReadWriteTests extends FleetTestCase {
 		assertThat(third.admin().forceRelease(this.key, LockMode.READ)).isFalse();
 		await("loss").atMost(Fleet.PATIENCE).until(() -> readers.stream().noneMatch(LockLease::isHeld));
 		readers.forEach((lease) -> assertThat(lease.release()).isEqualTo(ReleaseResult.LOST));
-	}
-
-	@Test
-	@DisplayName("More than a thousand readers are released by force together")
-	void forcedReleaseOfMany() {
-		List<LockLease> readers = Stream.generate(() -> first.acquireAsync(read().leaseTime(Duration.ofMinutes(5))))
-			.limit(1500)
-			.toList()
-			.stream()
-			.map(CompletableFuture::join)
-			.toList();
-		assertThat(second.status(this.key).readers()).isEqualTo(1500);
-		assertThat(first.admin().forceRelease(this.key, LockMode.READ)).isTrue();
-		assertThat(readers).noneMatch(LockLease::isHeld);
-		assertThat(second.status(this.key).isLocked()).isFalse();
-		readers.forEach(LockLease::close);
 	}
 
 	@Test

@@ -32,58 +32,6 @@ class ReadWriteViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("Code for a ReadWriteLock keeps two values equal: 2 contexts, 4 readers and 2 writers each")
-	void twoValues() throws Exception {
-		Data data = fleet.data();
-		AtomicInteger read = new AtomicInteger();
-		Crowd crowd = new Crowd();
-		for (LockService locks : List.of(first, second)) {
-			Pair pair = new Pair(data, locks.asReadWriteLock(this.key));
-			crowd.add(4, () -> {
-				for (int i = 0; i < 20; i++) {
-					assertThat(pair.difference()).isZero();
-					read.incrementAndGet();
-				}
-			}).add(2, () -> {
-				for (int i = 0; i < 10; i++) {
-					pair.addOne();
-				}
-			});
-		}
-		crowd.run();
-		assertThat(read).hasValue(2 * 4 * 20);
-		assertThat(data.get("left")).isEqualTo(2 * 2 * 10);
-	}
-
-	/**
-	 * Knows nothing of Holdfast's locks.
-	 */
-	private record Pair(Data data, ReadWriteLock lock) {
-
-		long difference() {
-			this.lock.readLock().lock();
-			try {
-				return this.data.get("left") - this.data.get("right");
-			}
-			finally {
-				this.lock.readLock().unlock();
-			}
-		}
-
-		void addOne() {
-			this.lock.writeLock().lock();
-			try {
-				this.data.add("left", 1);
-				this.data.add("right", 1);
-			}
-			finally {
-				this.lock.writeLock().unlock();
-			}
-		}
-
-	}
-
-	@Test
 	@DisplayName("S15 A cache with downgrading, as in the JDK's documentation, is filled once by many threads of 2"
 			+ " contexts")
 	void cachedData() throws Exception {

@@ -1,7 +1,6 @@
 package io.holdfast.fleet;
 
 import java.lang.reflect.Method;
-import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -24,17 +23,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Releases on another thread than the acquiring thread: possible by handle, refused by
- * view. And re-entry with handles.
+ * view.
  */
 class ReleaseOnOtherThreadTests extends FleetTestCase {
 
 	private static LockService locks;
 
-	private static Worker worker;
-
 	@BeforeAll
 	static void start() {
-		worker = fleet.startWorker().awaitReady();
 		locks = fleet.start();
 	}
 
@@ -96,33 +92,6 @@ class ReleaseOnOtherThreadTests extends FleetTestCase {
 				throw (Exception) ex.getCause();
 			}
 		});
-	}
-
-	@Test
-	@DisplayName("F25 In another JVM the main thread releases a lease of another thread; a view of this JVM cannot")
-	void anotherJvm() {
-		worker.acquire("lease", this.key, Duration.ofSeconds(30), Fleet.PATIENCE);
-		worker.awaitGranted("lease");
-		LockView view = locks.asLock(this.key);
-		assertThat(view.isLocked()).isTrue();
-		assertThatExceptionOfType(IllegalMonitorStateException.class).isThrownBy(view::unlock);
-		assertThat(view.isLocked()).isTrue();
-		assertThat(worker.release("lease")).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(view.isLocked()).isFalse();
-	}
-
-	@Test
-	@DisplayName("S14 A nested lease has the same fence and its own end; the last release frees the key")
-	void nestedLeases() {
-		LockLease outer = locks.acquire(this.key);
-		LockLease inner = locks.acquire(LockRequest.of(this.key).waitTime(Duration.ZERO));
-		assertThat(inner.fencingToken()).isEqualTo(outer.fencingToken());
-		assertThat(outer.release()).as("the outer lease, first").isEqualTo(ReleaseResult.RELEASED);
-		assertThat(outer.isHeld()).isFalse();
-		assertThat(inner.isHeld()).isTrue();
-		assertThat(fleet.owner(this.key)).isNotNull();
-		assertThat(inner.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(fleet.owner(this.key)).isNull();
 	}
 
 	@Test

@@ -19,9 +19,8 @@ final class RequestLine {
 	}
 
 	static String of(LockRequest request) {
-		return "lock %s %s %s %s %s %d".formatted(String.join(",", request.keys()), request.mode(),
-				millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew(),
-				request.minHold().toMillis());
+		return "lock %s %s %s %s %s".formatted(String.join(",", request.keys()), request.mode(),
+				millis(request.waitTime()), millis(request.leaseTime()), request.isAutoRenew());
 	}
 
 	static String of(SemaphoreRequest request) {
@@ -41,8 +40,7 @@ final class RequestLine {
 	static LockRequest lock(List<String> words) {
 		LockRequest request = LockRequest.ofAll(List.of(words.get(1).split(",")))
 			.mode(LockMode.valueOf(words.get(2)))
-			.autoRenew(Boolean.parseBoolean(words.get(5)))
-			.minHold(time(words.get(6)));
+			.autoRenew(Boolean.parseBoolean(words.get(5)));
 		request = isSaid(words.get(3)) ? request.waitTime(time(words.get(3))) : request;
 		return isSaid(words.get(4)) ? request.leaseTime(time(words.get(4))) : request;
 	}

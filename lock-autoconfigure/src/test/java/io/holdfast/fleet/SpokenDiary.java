@@ -62,7 +62,7 @@ final class SpokenDiary implements Users.Diary {
 	}
 
 	private void sayHold(String what, Hold hold) {
-		say(what, this.name, hold.permits(), hold.fence(), hold.asked(), hold.from(), hold.until());
+		say(what, this.name, hold.permits(), hold.fence(), hold.from(), hold.until());
 	}
 
 }

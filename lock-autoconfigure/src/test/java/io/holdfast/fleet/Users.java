@@ -43,11 +43,10 @@ final class Users {
 			Random random = new Random();
 			int permits = (request.mode() == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
 			for (int i = 0; i < rounds;) {
-				long asked = System.nanoTime();
 				Optional<LockLease> lease = locks.tryAcquire(request);
 				long from = System.nanoTime();
 				if (lease.isPresent()) {
-					hold(lease.get(), new Hold(permits, lease.get().fencingToken(), asked, from, Long.MAX_VALUE), diary,
+					hold(lease.get(), new Hold(permits, lease.get().fencingToken(), from, Long.MAX_VALUE), diary,
 							random);
 					i++;
 				}
@@ -73,7 +72,6 @@ final class Users {
 				Collections.shuffle(keys, random);
 				List<String> some = keys.subList(0, 1 + random.nextInt(Math.min(4, keys.size())));
 				LockRequest request = LockRequest.ofAll(some).waitTime(all.waitTime()).mode(all.mode());
-				long asked = System.nanoTime();
 				LockLease lease = locks.acquire(request);
 				long from = System.nanoTime();
 				pause(random);
@@ -84,8 +82,8 @@ final class Users {
 				}
 				int permits = (all.mode() == LockMode.EXCLUSIVE) ? Resource.ALL : 1;
 				lease.keys()
-					.forEach((key) -> diaries.apply(key)
-						.ended(new Hold(permits, lease.fencingToken(key), asked, from, until)));
+					.forEach(
+							(key) -> diaries.apply(key).ended(new Hold(permits, lease.fencingToken(key), from, until)));
 			}
 		};
 	}
@@ -100,11 +98,10 @@ final class Users {
 			Random random = new Random();
 			for (int i = 0; i < rounds;) {
 				SemaphoreRequest request = most.permits(1 + random.nextInt(most.permits()));
-				long asked = System.nanoTime();
 				Optional<PermitLease> lease = tryAcquire(semaphores, request);
 				long from = System.nanoTime();
 				if (lease.isPresent()) {
-					hold(lease.get(), new Hold(lease.get().permits(), 0, asked, from, Long.MAX_VALUE), diary, random);
+					hold(lease.get(), new Hold(lease.get().permits(), 0, from, Long.MAX_VALUE), diary, random);
 					i++;
 				}
 				else {

@@ -1,8 +1,6 @@
 package io.holdfast.fleet;
 
 import java.time.Duration;
-import java.time.Instant;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.LockLease;
@@ -13,14 +11,12 @@ import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.actuate.FleetDescriptor;
 import io.holdfast.actuate.InstanceDescriptor;
 import io.holdfast.actuate.LocksEndpoint;
-import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.engine.fleet.Deadlock;
 import io.holdfast.engine.fleet.Deadlock.Actor;
 import io.holdfast.engine.fleet.Deadlock.ThreadWait;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -105,75 +101,6 @@ class WhoWaitsForWhomTests {
 		worker.awaitUsed("seller");
 		await().until(() -> seen().silent().isEmpty());
 		assertThat(seen().cycles()).isEmpty();
-	}
-
-	@Test
-	@DisplayName("Holders and waiters of a key are listed with thread, name and time, of all JVMs, also waiters inside"
-			+ " an instance")
-	void tellsThreadsOfOthers() {
-		Worker worker = this.fleet.startWorker().awaitReady();
-		String other = awaitOther();
-		Instant before = Instant.now();
-		worker.acquireBoth("first", "stock:1", "nothing");
-		worker.awaitUsed("first");
-		LockLease blocker = this.locks.acquire(LockRequest.of("blocker").name("block"));
-		worker.acquireBoth("seller", "stock:1", "blocker");
-		worker.awaitGranted("seller");
-		worker.acquireBoth("second", "stock:1", "nothing");
-		await().until(() -> this.endpoint.lock("stock:1").inside().size() == 1);
-		ResourceDescriptor stock = this.endpoint.lock("stock:1");
-		assertThat(stock.holders()).singleElement().satisfies((holder) -> {
-			assertThat(holder.instance()).isEqualTo(other);
-			assertThat(holder.thread()).isEqualTo("seller");
-			assertThat(holder.since()).isBetween(before.minusMillis(10), Instant.now());
-		});
-		// The second waits inside the instance that holds the lock, and not in Redis.
-		assertThat(stock.queue()).isEmpty();
-		assertThat(stock.inside()).extracting(ResourceDescriptor.WaiterDescriptor::thread).containsExactly("second");
-		await().until(() -> this.endpoint.lock("blocker").queueLength() == 1);
-		ResourceDescriptor blocked = this.endpoint.lock("blocker");
-		assertThat(blocked.holders()).singleElement()
-			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::thread,
-					ResourceDescriptor.Holder::name)
-			.containsExactly(this.own, Thread.currentThread().getName(), "block");
-		assertThat(blocked.queue()).singleElement()
-			.extracting(ResourceDescriptor.WaiterDescriptor::instance, ResourceDescriptor.WaiterDescriptor::thread)
-			.containsExactly(other, "seller");
-		assertThat(blocked.inside()).isEmpty();
-		blocker.release();
-		worker.awaitUsed("second");
-	}
-
-	@Test
-	@DisplayName("A frozen or absent instance counts as silent, delays the answer only briefly, and does not shorten"
-			+ " the waits")
-	void tellsWhoIsSilent() {
-		Worker worker = this.fleet.startWorker().awaitReady();
-		String frozen = awaitOther();
-		worker.acquireBoth("seller", "stock:1", "nothing");
-		worker.awaitUsed("seller");
-		await().until(() -> seen().silent().isEmpty());
-		LockLease held = this.locks.acquire("held");
-		CompletableFuture<LockLease> waiting = this.locks
-			.acquireAsync(LockRequest.of("held").waitTime(Duration.ofMinutes(2)));
-		await().until(() -> this.locks.status("held").waitingInThisInstance() == 1);
-		Instant requestedAt = Instant.now();
-		worker.freeze();
-		assertThat(this.endpoint.lock("held").inside()).singleElement()
-			.extracting(ResourceDescriptor.WaiterDescriptor::since, InstanceOfAssertFactories.INSTANT)
-			.isBeforeOrEqualTo(requestedAt);
-		waiting.cancel(true);
-		held.release();
-		long start = System.nanoTime();
-		FleetDescriptor seen = seen();
-		Duration time = Duration.ofNanos(System.nanoTime() - start);
-		worker.thaw();
-		assertThat(seen.silent()).containsExactly(frozen);
-		assertThat(seen.problem()).isNull();
-		assertThat(time).isBetween(Duration.ofMillis(900), Duration.ofSeconds(10));
-		worker.kill();
-		await().until(() -> this.fleet.channels().size() == 1);
-		assertThat(seen().silent()).containsExactly(frozen);
 	}
 
 }

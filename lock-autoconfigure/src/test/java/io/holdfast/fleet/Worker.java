@@ -236,13 +236,13 @@ final class Worker implements AutoCloseable {
 		List<Hold> holds = new ArrayList<>();
 		for (String line : this.process.lines()) {
 			String[] words = line.split(" ");
-			if (words.length == 7 && words[1].equals(name)) {
+			if (List.of("began", "ended").contains(words[0]) && words[1].equals(name)) {
 				Hold hold = new Hold(Integer.parseInt(words[2]), Long.parseLong(words[3]), Long.parseLong(words[4]),
-						Long.parseLong(words[5]), Long.parseLong(words[6]));
+						Long.parseLong(words[5]));
 				if (words[0].equals("began")) {
 					open.add(hold);
 				}
-				else if (words[0].equals("ended")) {
+				else {
 					open.remove(hold.until(Long.MAX_VALUE));
 					holds.add(hold);
 				}

@@ -141,18 +141,13 @@ final class WorkerMain {
 		say("unheld", name, lastHeld);
 	}
 
-	/** Increment a value, under a lock of the same name unless the lease time is 0. */
+	/** Increment a value, under a lock of the same name. */
 	private void add(String name, Duration leaseTime, int threads, int rounds) {
 		Queue<Hold> holds = new ConcurrentLinkedQueue<>();
 		try {
 			new Crowd().add(threads, () -> {
 				for (int i = 0; i < rounds; i++) {
-					if (leaseTime.isZero()) {
-						this.data.add(name, 1);
-					}
-					else {
-						holds.add(this.data.addLocked(this.locks, name, leaseTime));
-					}
+					holds.add(this.data.addLocked(this.locks, name, leaseTime));
 				}
 			}).run();
 			holds.forEach(new SpokenDiary(name)::ended);
