@@ -6,8 +6,8 @@ import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
 /**
- * Failure analyzer for invalid annotations, and for drivers and connection factories that
- * Holdfast cannot use.
+ * Failure analyzer for invalid declarations of annotations, unsupported drivers and
+ * missing fence tables.
  */
 final class SetupFailureAnalyzer extends AbstractFailureAnalyzer<SetupException> {
 

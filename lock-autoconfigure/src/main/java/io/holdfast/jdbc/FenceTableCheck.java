@@ -4,6 +4,7 @@ import java.util.function.Function;
 
 import javax.sql.DataSource;
 
+import io.holdfast.async.SetupException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
@@ -42,16 +43,19 @@ public final class FenceTableCheck implements SmartInitializingSingleton {
 			fenced.table().probe();
 		}
 		catch (BadSqlGrammarException ex) {
-			throw new IllegalStateException("The DataSource '" + fenced.name() + "' has no fence table "
-					+ fenced.tableName() + ", which fenced locks need. Create it, or set "
-					+ "holdfast.fence.jdbc.initialize-schema=always:\n\n"
-					+ this.script.apply(fenced.dataSource()).strip(), ex);
+			SetupException failure = new SetupException(
+					"The DataSource '" + fenced.name() + "' has no fence table " + fenced.tableName()
+							+ ", which fenced locks need: " + ex.getMostSpecificCause().getMessage(),
+					"Create it with this script:\n\n" + this.script.apply(fenced.dataSource()).strip()
+							+ "\n\nor set holdfast.fence.jdbc.initialize-schema=always");
+			failure.initCause(ex);
+			throw failure;
 		}
 		catch (DataAccessException ex) {
 			// Not fatal: applications may start before their database, and fence checks
 			// will report a failure.
 			logger.warn("The fence table " + fenced.tableName() + " of the DataSource '" + fenced.name()
-					+ "' could not be looked at: " + ex.getMessage());
+					+ "' could not be checked: " + ex.getMessage());
 		}
 	}
 

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
+import javax.sql.DataSource;
+
 import io.holdfast.KeyNamespace;
 import io.holdfast.LockService;
 import io.holdfast.NotAcquiredStrategy;
@@ -15,6 +17,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.ForeignConnectionFactory;
 import io.micrometer.observation.Observation;
+import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -35,6 +38,7 @@ import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -135,6 +139,15 @@ class StartFailureTests {
 		assertThat(failToStart(Optimist.class)).containsSubsequence("Description:",
 				"OptimisticTransactions cannot watch keys on connections of " + unknown, "Action:",
 				"Define a LettuceConnectionFactory as a bean");
+	}
+
+	@Test
+	@DisplayName("A missing fence table is named with its DataSource, the error of the database, and the script")
+	void fenceTable() {
+		assertThat(failToStart(Fenced.class, "--holdfast.fence.jdbc.initialize-schema=never")).containsSubsequence(
+				"Description:", "The DataSource 'orders' has no fence table holdfast_fence, which fenced locks need: ",
+				"Table \"HOLDFAST_FENCE\" not found", "Action:", "Create it with this script:",
+				"CREATE TABLE IF NOT EXISTS holdfast_fence (", "or set holdfast.fence.jdbc.initialize-schema=always.");
 	}
 
 	@ParameterizedTest
@@ -283,6 +296,37 @@ class StartFailureTests {
 
 			@DistributedLock(lossMargin = "5s")
 			public void write() {
+			}
+
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Fenced {
+
+		@Bean
+		DataSource orders() {
+			JdbcDataSource database = new JdbcDataSource();
+			database.setUrl("jdbc:h2:mem:orders;DB_CLOSE_DELAY=-1");
+			return database;
+		}
+
+		@Bean
+		JdbcTransactionManager transactions(DataSource orders) {
+			return new JdbcTransactionManager(orders);
+		}
+
+		@Bean
+		Ledger ledger() {
+			return new Ledger();
+		}
+
+		static class Ledger {
+
+			@DistributedLock(fenced = true)
+			public void book() {
 			}
 
 		}
