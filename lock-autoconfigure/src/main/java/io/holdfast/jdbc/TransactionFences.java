@@ -11,11 +11,13 @@ import javax.sql.DataSource;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
+import io.holdfast.LockService;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.BeanFactoryUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -115,6 +117,17 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	 */
 	public @Nullable String obstacle() {
 		List<FencedDataSource> dataSources = dataSources();
+		TransactionFences ofService = ofService();
+		if (ofService != this) {
+			if (ofService != null && ofService.covers(dataSources)) {
+				return ofService.obstacle();
+			}
+			if (!dataSources.isEmpty()) {
+				return "the LockService is a bean of a parent context, which has no transaction manager of the "
+						+ "DataSource '" + dataSources.get(0).name()
+						+ "': define the DataSource and its transaction manager in that context";
+			}
+		}
 		for (FencedDataSource fenced : dataSources) {
 			if (fenced.manager() == null) {
 				return "the DataSource '" + fenced.name() + "' has no transaction manager of its own: name in "
@@ -131,8 +144,8 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 		}
 		List<String> others = unchecked();
 		return others.isEmpty()
-				? "there is no transaction manager for JDBC or JPA: add a DataSource, with "
-						+ "spring-boot-starter-jdbc or spring-boot-starter-data-jpa"
+				? "there is no transaction manager for JDBC or JPA in the context of the LockService: add a DataSource "
+						+ "to it, with spring-boot-starter-jdbc or spring-boot-starter-data-jpa"
 				: "no transaction manager tells its DataSource, as with JTA (" + String.join(", ", others)
 						+ "): leave out fenced, and call Fences.check(lease) in each transaction of a DataSource that "
 						+ "holdfast.fence.jdbc.data-sources names";
@@ -150,6 +163,24 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 				&& this.managers.containsValue(own)
 				&& own.getTransactionExecutionListeners().stream().anyMatch(FenceListener.class::isInstance)
 				&& ManagedDataSource.of(own) == dataSources.get(0).dataSource();
+	}
+
+	/**
+	 * Return the fences of the context of the lock service: these fences or, if the
+	 * service is a bean of a parent context, the fences of the parent, which may have
+	 * none.
+	 */
+	private @Nullable TransactionFences ofService() {
+		boolean inherited = this.beans.getBeanNamesForType(LockService.class, true, false).length == 0
+				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(this.beans, LockService.class, true,
+						false).length > 0;
+		BeanFactory parent = inherited ? this.beans.getParentBeanFactory() : null;
+		return (parent != null) ? parent.getBeanProvider(TransactionFences.class).getIfAvailable() : this;
+	}
+
+	private boolean covers(List<FencedDataSource> others) {
+		List<DataSource> covered = dataSources().stream().map(FencedDataSource::dataSource).toList();
+		return others.stream().map(FencedDataSource::dataSource).allMatch(covered::contains);
 	}
 
 	private static Object target(Object bean) {
@@ -214,7 +245,8 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 
 	/**
 	 * Return the fenced {@code DataSource}s. Empty if there is no transaction manager, or
-	 * none of several is primary.
+	 * none of several is primary. If the lock service is a bean of a parent context,
+	 * returns those of the parent, unless this context has another one.
 	 */
 	List<FencedDataSource> dataSources() {
 		List<FencedDataSource> dataSources = this.cachedDataSources;
@@ -228,6 +260,12 @@ public final class TransactionFences implements BeanPostProcessor, PriorityOrder
 	}
 
 	private List<FencedDataSource> find() {
+		List<FencedDataSource> own = findOwn();
+		TransactionFences ofService = ofService();
+		return (ofService != null && ofService != this && ofService.covers(own)) ? ofService.dataSources() : own;
+	}
+
+	private List<FencedDataSource> findOwn() {
 		FenceSettings settings = this.settings.get();
 		List<FencedDataSource> dataSources = new ArrayList<>();
 		for (String name : settings.dataSources()) {

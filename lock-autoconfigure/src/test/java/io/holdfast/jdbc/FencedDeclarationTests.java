@@ -22,6 +22,7 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.core.NestedExceptionUtils;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
@@ -78,6 +79,36 @@ class FencedDeclarationTests {
 		refused(fenced.withBean("database", DataSource.class, () -> one)
 			.withPropertyValues("holdfast.fence.jdbc.data-sources=database"),
 				"the DataSource 'database' has no transaction manager of its own", "Fences.check(lease)");
+	}
+
+	@Test
+	@DisplayName("A fenced method of a child context works with the lock service and the DataSource of the parent")
+	void ofParent() {
+		withDatabase("shop").run((parent) -> this.runner.withParent(parent).withBean(Fenced.class).run((child) -> {
+			assertThat(child).hasNotFailed();
+			assertThat(child.getBeanFactory().getBeanNamesForType(LockService.class)).isEmpty();
+			JdbcTemplate jdbc = new JdbcTemplate(parent.getBean(DataSource.class));
+			jdbc.update("DELETE FROM holdfast_fence");
+			child.getBean(Fenced.class).sell();
+			assertThat(jdbc.queryForList("SELECT lock_key FROM holdfast_fence", String.class)).hasSize(1);
+		}));
+	}
+
+	@Test
+	@DisplayName("A fenced method is refused with a DataSource of a child context and the lock service of its parent")
+	void ofChild() {
+		String problem = "the LockService is a bean of a parent context, which has no transaction manager of the"
+				+ " DataSource 'orders'";
+		String cure = "Define the DataSource and its transaction manager in that context";
+		ApplicationContextRunner child = withDatabase("orders").withBean(Fenced.class);
+		this.runner.run((parent) -> refused(child.withParent(parent), problem, cure));
+		withDatabase("shop").run((parent) -> refused(child.withParent(parent), problem, cure));
+		new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+			.withPropertyValues("holdfast.backend=memory")
+			.run((parent) -> refused(child.withParent(parent), problem, cure));
+		this.runner.run((parent) -> refused(this.runner.withBean(Fenced.class).withParent(parent),
+				"there is no transaction manager for JDBC or JPA in the context of the LockService",
+				"Add a DataSource to it"));
 	}
 
 	@Test
