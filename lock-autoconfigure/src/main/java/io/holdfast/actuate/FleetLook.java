@@ -67,10 +67,7 @@ final class FleetLook {
 		catch (LeaseStoreException ex) {
 			StoreCommandException failure = (ex.getCause() instanceof StoreCommandException cause) ? cause : null;
 			this.down = failure == null || failure.isTemporary();
-			if (this.problem == null) {
-				boolean lost = failure != null && failure.isSilence() && !this.engine.isReached();
-				this.problem = ex.getMessage() + (lost ? ", as the connection to it is lost" : "");
-			}
+			this.problem = (this.problem != null) ? this.problem : ex.getMessage();
 			return null;
 		}
 	}

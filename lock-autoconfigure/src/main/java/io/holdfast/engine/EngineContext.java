@@ -323,8 +323,7 @@ public final class EngineContext {
 		}
 		CompletableFuture<T> answer = new CompletableFuture<>();
 		Future<?> timeout = this.scheduler.schedule(() -> {
-			answer.completeExceptionally(
-					StoreCommandException.silence(this.settings.commandTimeout(), new TimeoutException()));
+			answer.completeExceptionally(silence(this.settings.commandTimeout(), new TimeoutException()));
 			sent.cancel(true);
 		}, this.commandTimeoutNanos);
 		sent.whenComplete((reply, error) -> {
@@ -368,7 +367,7 @@ public final class EngineContext {
 					throw trouble.apply((ex.getCause() != null) ? ex.getCause() : ex);
 				}
 				catch (TimeoutException ex) {
-					throw trouble.apply(StoreCommandException.silence(patience, ex));
+					throw trouble.apply(silence(patience, ex));
 				}
 			}
 		}
@@ -410,6 +409,27 @@ public final class EngineContext {
 	/** Return whether the store is connected, so that commands are sent at once. */
 	boolean isReached() {
 		return this.store.unreachedNanos() == 0;
+	}
+
+	/** Return the failure of a command without an answer, with the reason if known. */
+	StoreCommandException silence(Duration patience, TimeoutException cause) {
+		return StoreCommandException.silence(patience, whySilent(), cause);
+	}
+
+	/**
+	 * Return the known reason why the store does not answer, as the end of a sentence.
+	 */
+	String whySilent() {
+		return isReached() ? "" : ", as the connection to it is lost" + whyLost();
+	}
+
+	/**
+	 * Return the known reason of a lost connection, as the end of a sentence. New
+	 * connections for notifications fail for the same reason as those for commands.
+	 */
+	String whyLost() {
+		String reason = this.store.whyNotListening();
+		return (reason != null) ? ": " + reason : "";
 	}
 
 	// Callbacks

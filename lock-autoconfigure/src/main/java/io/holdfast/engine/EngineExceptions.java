@@ -95,12 +95,18 @@ public final class EngineExceptions {
 				+ " was lost while other keys of the same request were waited for, because " + why);
 	}
 
-	/** Return the exception for a request that ends because of a failure of the store. */
-	static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error) {
+	/**
+	 * Return the exception for a request that ends because of a failure of the store.
+	 * @param error the failure, or {@code null} if the store did not answer
+	 * @param whySilent the reason for a missing answer; see
+	 * {@link EngineContext#whySilent}
+	 */
+	static LeaseStoreException storeTrouble(Resource resource, long waitedNanos, @Nullable Throwable error,
+			String whySilent) {
 		Throwable cause = (error != null) ? CallResult.cause(error) : null;
-		return new LeaseStoreException(resource.key(),
-				upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis() + " ms: "
-						+ ((cause != null) ? text(cause) : "the store (Redis) did not answer"),
+		return new LeaseStoreException(
+				resource.key(), upper(resource) + " was not acquired after " + Duration.ofNanos(waitedNanos).toMillis()
+						+ " ms: " + ((cause != null) ? text(cause) : "the store (Redis) did not answer" + whySilent),
 				cause);
 	}
 

@@ -173,14 +173,6 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Return whether the store is connected, as far as is known. Does not block.
-	 * @return whether commands are sent at once
-	 */
-	public boolean isReached() {
-		return this.context.isReached();
-	}
-
-	/**
 	 * Return a description of the store. Does not block.
 	 * @return the description, such as {@code Redis at localhost:6379}
 	 */

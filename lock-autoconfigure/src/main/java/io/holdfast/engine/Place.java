@@ -133,14 +133,15 @@ final class Place {
 	/**
 	 * Fail the questions whose answers are overdue. Each failure is processed in an event
 	 * of its own, after the current event.
+	 * @param context the source of the reason
 	 * @param longest the timeout of a question, in nanoseconds
 	 * @return whether any question failed
 	 */
-	boolean failOverdue(long now, long longest) {
+	boolean failOverdue(EngineContext context, long now, long longest) {
 		boolean failed = false;
 		for (Question question : this.questions) {
-			if (now - question.sentAt >= longest && !this.comparing && question.answer.completeExceptionally(
-					StoreCommandException.silence(Duration.ofNanos(longest), new TimeoutException()))) {
+			if (now - question.sentAt >= longest && !this.comparing && question.answer
+				.completeExceptionally(context.silence(Duration.ofNanos(longest), new TimeoutException()))) {
 				failed = true;
 				// Also cancels the command that the question depends on.
 				question.answer.cancel(true);
@@ -220,8 +221,9 @@ final class Place {
 	}
 
 	/** Return the known reason why the store does not answer, or {@code null}. */
-	@Nullable Throwable reason() {
-		return (this.trouble == null && this.comparing) ? StoreCommandException.comparing() : this.trouble;
+	@Nullable Throwable reason(EngineContext context) {
+		return (this.trouble == null && this.comparing) ? StoreCommandException.comparing(context.whySilent())
+				: this.trouble;
 	}
 
 	/**

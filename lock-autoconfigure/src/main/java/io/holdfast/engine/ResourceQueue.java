@@ -291,7 +291,7 @@ final class ResourceQueue extends SerialExecutor {
 			long longest = this.context.store.answerNanos();
 			for (Place place : this.places) {
 				// After a failure, the event of the failure schedules the next question.
-				if (!place.failOverdue(now, longest) && place.askAt - now <= 0) {
+				if (!place.failOverdue(this.context, now, longest) && place.askAt - now <= 0) {
 					ask(place, now);
 				}
 			}

@@ -20,7 +20,6 @@ import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.engine.store.StoreCommandException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -413,11 +412,10 @@ final class TokenReleases {
 				.sendUnobserved(() -> this.context.store.release(this.resource, this.ended, next));
 			this.command = command;
 			if (!command.isDone()) {
-				this.timer = this.context.scheduler
-					.schedule(
-							() -> onFailure(attempt, StoreCommandException
-								.silence(this.context.settings.commandTimeout(), new TimeoutException())),
-							this.context.commandTimeoutNanos);
+				this.timer = this.context.scheduler.schedule(
+						() -> onFailure(attempt,
+								this.context.silence(this.context.settings.commandTimeout(), new TimeoutException())),
+						this.context.commandTimeoutNanos);
 			}
 			command.whenComplete((reply, error) -> {
 				if (error == null) {

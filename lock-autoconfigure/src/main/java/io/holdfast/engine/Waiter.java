@@ -151,7 +151,7 @@ final class Waiter implements PendingAcquisition {
 
 	/** Return the exception for a failure of the store. */
 	public LeaseStoreException storeTrouble(@Nullable Throwable error) {
-		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error);
+		return EngineExceptions.storeTrouble(this.request.resource(), waitedNanos(), error, this.context.whySilent());
 	}
 
 	/**
@@ -261,7 +261,7 @@ final class Waiter implements PendingAcquisition {
 		}
 		boolean neverBlocked = relevantPlace == this.place && !hasWaitedForOthersAt(relevantPlace);
 		if (neverBlocked || relevantPlace.isSilent(this.context, now, waitNanos())) {
-			return storeTrouble(relevantPlace.reason());
+			return storeTrouble(relevantPlace.reason(this.context));
 		}
 		// The holder may be this instance itself, if its release has failed.
 		Throwable trouble = this.queue.releases().failure(this.request.resource());
@@ -269,7 +269,8 @@ final class Waiter implements PendingAcquisition {
 	}
 
 	private StoreCommandException unreached() {
-		StoreCommandException unreached = StoreCommandException.unreached(this.context.settings.outagePatience());
+		StoreCommandException unreached = StoreCommandException.unreached(this.context.settings.outagePatience(),
+				this.context.whyLost());
 		return this.context.isAdmitted() ? unreached : StoreCommandException.notCompared(unreached);
 	}
 

@@ -14,6 +14,7 @@ import io.holdfast.testing.FreePorts;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,6 +93,26 @@ class OutageTests extends ProxiedTestCase {
 		instance.acquire(REQUEST).close();
 		assertThat(instance.semaphores().status(KEY).limitSet()).isFalse();
 		this.fleet.awaitNothingLeft();
+	}
+
+	@Test
+	@DisplayName("A call shorter than the outage patience names the lost connection and the refusal of a new one")
+	void refusedConnection() {
+		Instance instance = this.fleet.start(this.proxy);
+		instance.acquire(REQUEST).close();
+		this.fleet.awaitListening(1);
+		this.proxy.down();
+		assertLostConnection(() -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)), " did not answer, as ");
+		await("the refusal").atMost(SOON).until(() -> instance.engine().status().trouble() != null);
+		assertLostConnection(() -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)), "Connection refused");
+		assertLostConnection(() -> instance.locks().status(KEY), "Connection refused");
+	}
+
+	private static void assertLostConnection(ThrowingCallable call, String detail) {
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
+			.withMessageContaining("the store (Redis) did not answer")
+			.withMessageContaining(", as the connection to it is lost")
+			.withMessageContaining(detail);
 	}
 
 	@ParameterizedTest(name = "F11 An outage shorter than the lease is not noticed ({0})")

@@ -108,22 +108,31 @@ public final class StoreCommandException extends RuntimeException {
 				false, cause);
 	}
 
-	/** Return the failure of a request during an unanswered comparison of versions. */
-	public static StoreCommandException comparing() {
-		return new StoreCommandException("the store (Redis) did not answer" + NOT_COMPARED, true, null);
+	/**
+	 * Return the failure of a request during an unanswered comparison of versions.
+	 * @param reason the known reason, as the end of a sentence, or an empty text
+	 */
+	public static StoreCommandException comparing(String reason) {
+		return new StoreCommandException("the store (Redis) did not answer" + reason + NOT_COMPARED, true, null);
 	}
 
-	/** Return the failure of a command that timed out. */
-	public static StoreCommandException silence(Duration patience, TimeoutException cause) {
-		return new StoreCommandException("the store (Redis) did not answer within " + patience.toMillis() + " ms", true,
-				cause);
+	/**
+	 * Return the failure of a command that timed out.
+	 * @param reason the known reason, as the end of a sentence, or an empty text
+	 */
+	public static StoreCommandException silence(Duration patience, String reason, TimeoutException cause) {
+		return new StoreCommandException(
+				"the store (Redis) did not answer within " + patience.toMillis() + " ms" + reason, true, cause);
 	}
 
-	/** Return the failure of a request that waited for a connection for too long. */
-	public static StoreCommandException unreached(Duration patience) {
+	/**
+	 * Return the failure of a request that waited for a connection for too long.
+	 * @param reason the known reason, as the end of a sentence, or an empty text
+	 */
+	public static StoreCommandException unreached(Duration patience, String reason) {
 		return new StoreCommandException(
 				"the store (Redis) cannot be reached: the connection was lost, and no new one could be opened within "
-						+ patience.toMillis() + " ms (holdfast.redis.outage-patience)",
+						+ patience.toMillis() + " ms (holdfast.redis.outage-patience)" + reason,
 				true, null);
 	}
 
