@@ -10,7 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A request for locks or permits. Immutable: each setter returns a new request. The
- * service's defaults apply to options that are not set.
+ * service's defaults apply to options that are not set. A setter throws an
+ * {@link IllegalArgumentException} if its value and the options set before exclude each
+ * other, such as a {@code minHold} above the {@code maxHold}.
  *
  * @param <R> the type of the request
  * @since 0.1.0
@@ -52,7 +54,37 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	R changed(Consumer<LeaseOptions> change) {
 		LeaseOptions copy = this.options.copy();
 		change.accept(copy);
+		checkTimes(copy);
 		return with(this.keys, copy);
+	}
+
+	/** Refuse times that exclude each other. */
+	private void checkTimes(LeaseOptions times) {
+		if (times.maxHold != null && !times.autoRenew) {
+			throw refused("maxHold", times.maxHold,
+					"has no effect, because autoRenew is false: leave one of them out, as there is no renewal to stop");
+		}
+		if (times.maxHold != null && isLonger(times.leaseTime, times.maxHold)) {
+			throw refused("maxHold", times.maxHold, "is shorter than leaseTime (" + times.leaseTime
+					+ "), for which the lease lasts without any renewal: lower leaseTime, or raise maxHold");
+		}
+		if (isLonger(times.minHold, times.maxHold)) {
+			throw refused("minHold", times.minHold,
+					"is longer than maxHold (" + times.maxHold + "): lower minHold, or raise maxHold");
+		}
+		if (!times.autoRenew && isLonger(times.minHold, times.leaseTime)) {
+			throw refused("minHold", times.minHold, "is longer than leaseTime (" + times.leaseTime
+					+ "), with which the lease ends, because autoRenew is false: lower minHold, or raise leaseTime");
+		}
+	}
+
+	private static boolean isLonger(@Nullable Duration time, @Nullable Duration bound) {
+		return time != null && bound != null && time.compareTo(bound) > 0;
+	}
+
+	/** Return the exception for a time. Messages of annotations have the same reason. */
+	private IllegalArgumentException refused(String what, Duration time, String reason) {
+		return new IllegalArgumentException(SingleLine.of(what + ofText()) + " is " + time + ", which " + reason);
 	}
 
 	/**

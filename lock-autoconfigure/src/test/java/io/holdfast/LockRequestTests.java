@@ -3,6 +3,7 @@ package io.holdfast;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -55,7 +56,7 @@ class LockRequestTests {
 				Named.of("waitForever", LockRequest::waitForever),
 				Named.of("leaseTime", (request) -> request.leaseTime(Duration.ofSeconds(2))),
 				Named.of("renewal", (request) -> request.autoRenew(false)),
-				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
+				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(30))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("lossMargin", (request) -> request.lossMargin(Duration.ofMillis(600))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
@@ -106,9 +107,7 @@ class LockRequestTests {
 		return REQUEST.mode(LockMode.READ)
 			.waitTime(Duration.ofSeconds(10))
 			.leaseTime(Duration.ofSeconds(20))
-			.autoRenew(true)
-			.maxHold(Duration.ofSeconds(30))
-			.minHold(Duration.ofSeconds(40))
+			.minHold(Duration.ofSeconds(15))
 			.lossMargin(Duration.ofMillis(500))
 			.name("full")
 			.within(LeaseContext.empty());
@@ -121,19 +120,19 @@ class LockRequestTests {
 	@Test
 	@DisplayName("A request has the given attributes, also in its text, except for the context")
 	void said() {
-		LockRequest request = full().reentrant(false).autoRenew(false);
+		LockRequest request = full().reentrant(false).maxHold(Duration.ofSeconds(40));
 		assertThat(request.mode()).isEqualTo(LockMode.READ);
 		assertThat(request.waitTime()).hasSeconds(10);
 		assertThat(request.leaseTime()).hasSeconds(20);
-		assertThat(request.maxHold()).hasSeconds(30);
-		assertThat(request.minHold()).hasSeconds(40);
+		assertThat(request.maxHold()).hasSeconds(40);
+		assertThat(request.minHold()).hasSeconds(15);
 		assertThat(request.lossMargin()).hasMillis(500);
 		assertThat(request.name()).isEqualTo("full");
 		assertThat(request.context()).isSameAs(LeaseContext.empty());
-		assertThat(request.isAutoRenew()).isFalse();
+		assertThat(request.isAutoRenew()).isTrue();
 		assertThat(request.isReentrant()).isFalse();
 		assertThat(request).hasToString("LockRequest[stock:1, mode=READ, waitTime=PT10S, leaseTime=PT20S, "
-				+ "maxHold=PT30S, minHold=PT40S, autoRenew=false, name=full, reentrant=false, lossMargin=PT0.5S]");
+				+ "maxHold=PT40S, minHold=PT15S, autoRenew=true, name=full, reentrant=false, lossMargin=PT0.5S]");
 		assertThat(REQUEST.waitForever()).hasToString("LockRequest[stock:1, mode=EXCLUSIVE, waitTime=forever, "
 				+ "leaseTime=null, maxHold=null, minHold=PT0S, autoRenew=true, reentrant=true]");
 	}
@@ -177,6 +176,51 @@ class LockRequestTests {
 				.withMessage("lossMargin of lock 'stock:1' is PT0.101S, more than a third of its leaseTime of PT0.3S: "
 						+ "lower the one, or raise the other");
 		}
+	}
+
+	static Stream<Arguments> exclusive() {
+		UnaryOperator<LockRequest> renewal = (request) -> request.autoRenew(false);
+		UnaryOperator<LockRequest> lease = (request) -> request.leaseTime(millis(300));
+		UnaryOperator<LockRequest> longest = (request) -> request.maxHold(millis(200));
+		UnaryOperator<LockRequest> shortest = (request) -> request.minHold(millis(400));
+		return Stream.of(
+				Arguments.of(List.of(renewal, longest),
+						"maxHold of lock 'stock:1' is PT0.2S, which has no effect, because autoRenew is false: "
+								+ "leave one of them out, as there is no renewal to stop"),
+				Arguments.of(List.of(lease, longest),
+						"maxHold of lock 'stock:1' is PT0.2S, which is shorter than leaseTime (PT0.3S), for which the "
+								+ "lease lasts without any renewal: lower leaseTime, or raise maxHold"),
+				Arguments.of(List.of(longest, shortest),
+						"minHold of lock 'stock:1' is PT0.4S, which is longer than maxHold (PT0.2S): lower minHold, or "
+								+ "raise maxHold"),
+				Arguments.of(List.of(renewal, lease, shortest),
+						"minHold of lock 'stock:1' is PT0.4S, which is longer than leaseTime (PT0.3S), with which the "
+								+ "lease ends, because autoRenew is false: lower minHold, or raise leaseTime"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("exclusive")
+	@DisplayName("Times that exclude each other are refused when the last of them is set")
+	void exclusiveTimes(List<UnaryOperator<LockRequest>> changes, String message) {
+		for (int last = 0; last < changes.size(); last++) {
+			List<UnaryOperator<LockRequest>> ordered = new ArrayList<>(changes);
+			Collections.swap(ordered, last, changes.size() - 1);
+			LockRequest allowed = REQUEST;
+			for (UnaryOperator<LockRequest> change : ordered.subList(0, changes.size() - 1)) {
+				allowed = change.apply(allowed);
+			}
+			LockRequest before = allowed;
+			UnaryOperator<LockRequest> refused = ordered.get(changes.size() - 1);
+			assertThatIllegalArgumentException().isThrownBy(() -> refused.apply(before)).withMessage(message);
+		}
+	}
+
+	@Test
+	@DisplayName("Times that are equal do not exclude each other")
+	void equalTimes() {
+		assertThat(REQUEST.leaseTime(millis(200)).maxHold(millis(200)).minHold(millis(200)).minHold()).hasMillis(200);
+		assertThat(REQUEST.leaseTime(millis(200)).autoRenew(false).minHold(millis(200)).minHold()).hasMillis(200);
+		assertThat(REQUEST.maxHold(millis(200)).maxHold()).as("a default lease time is shortened").hasMillis(200);
 	}
 
 	@Test

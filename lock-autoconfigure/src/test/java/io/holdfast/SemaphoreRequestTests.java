@@ -57,21 +57,19 @@ class SemaphoreRequestTests {
 		SemaphoreRequest request = REQUEST.permits(3)
 			.waitTime(Duration.ofSeconds(10))
 			.leaseTime(Duration.ofSeconds(20))
-			.maxHold(Duration.ofSeconds(30))
-			.minHold(Duration.ofSeconds(40))
+			.maxHold(Duration.ofSeconds(40))
+			.minHold(Duration.ofSeconds(30))
 			.name("calls")
-			.fair(false)
-			.autoRenew(false);
+			.fair(false);
 		assertThat(request.permits()).isEqualTo(3);
 		assertThat(request.waitTime()).hasSeconds(10);
 		assertThat(request.leaseTime()).hasSeconds(20);
-		assertThat(request.maxHold()).hasSeconds(30);
-		assertThat(request.minHold()).hasSeconds(40);
+		assertThat(request.maxHold()).hasSeconds(40);
+		assertThat(request.minHold()).hasSeconds(30);
 		assertThat(request.name()).isEqualTo("calls");
 		assertThat(request.fair()).isFalse();
-		assertThat(request.isAutoRenew()).isFalse();
 		assertThat(request).hasToString("SemaphoreRequest[geocoder, limit=10, permits=3, waitTime=PT10S, "
-				+ "leaseTime=PT20S, maxHold=PT30S, minHold=PT40S, autoRenew=false, name=calls, fair=false]");
+				+ "leaseTime=PT20S, maxHold=PT40S, minHold=PT30S, autoRenew=true, name=calls, fair=false]");
 	}
 
 	static Stream<Named<UnaryOperator<SemaphoreRequest>>> changes() {
@@ -139,6 +137,9 @@ class SemaphoreRequestTests {
 						"maxHold of semaphore 'geocoder' is PT0.099S, which is not from PT0.1S to "),
 				bad((request) -> request.minHold(Duration.ofDays(366)),
 						"minHold of semaphore 'geocoder' is PT8784H, which is not from PT0S to PT8760H"),
+				bad((request) -> request.minHold(Duration.ofSeconds(2)).maxHold(Duration.ofSeconds(1)),
+						"minHold of semaphore 'geocoder' is PT2S, which is longer than maxHold (PT1S): lower minHold, "
+								+ "or raise maxHold"),
 				bad((request) -> request.name(" "),
 						"name of semaphore 'geocoder' is blank: name what it is for, or leave it out"));
 	}

@@ -21,6 +21,7 @@ import io.holdfast.aop.CallExpression.Use;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.util.StringUtils;
 
 /**
  * Parses annotations, and refuses invalid ones with an
@@ -30,6 +31,9 @@ final class LeaseAnnotationParser {
 
 	/** Value of an integer attribute that is not set. */
 	private static final int NO_LIMIT = -1;
+
+	/** Text before the reason in the message of a request that refuses a time. */
+	private static final String WHICH = ", which ";
 
 	/** Maximum limit, as for requests. */
 	private static final int MAX_LIMIT = 1_000_000_000;
@@ -98,20 +102,15 @@ final class LeaseAnnotationParser {
 			Duration waitTime = annotated.duration("waitTime");
 			request = (waitTime != null) ? request.waitTime(waitTime) : request;
 		}
-		annotated.refuseIf(request.maxHold() != null && !request.isAutoRenew(), "maxHold",
-				"has no effect, because autoRenew = false: there is no renewal to stop", "Leave one of them out");
-		if (isLonger(request.leaseTime(), request.maxHold())) {
-			throw annotated.invalidText("maxHold", "is shorter than leaseTime = \"" + annotated.resolve("leaseTime")
-					+ "\", for which the lease lasts without any renewal", "Lower leaseTime, or raise maxHold");
-		}
-		refuseLongerMinHold(annotated, request, "maxHold", request.maxHold(), "");
-		refuseLongerMinHold(annotated, request, "leaseTime", request.isAutoRenew() ? null : request.leaseTime(),
-				", with which the lease ends, because autoRenew = false");
 		refuseLongerThanLongest(annotated, request.leaseTime());
 		return isSkip(annotated) ? request.optional() : request;
 	}
 
-	/** Set a time if it is given. The setters of requests check the bounds. */
+	/**
+	 * Set a time if it is given. The setters of requests check the bounds, and the times
+	 * set before.
+	 * @param cure the remedy for a time out of bounds
+	 */
 	private static <R extends LeaseRequest<R>> R withTime(AnnotatedMethod annotated, String attribute, R request,
 			BiFunction<R, Duration, R> setter, String cure) {
 		Duration time = annotated.duration(attribute);
@@ -119,7 +118,13 @@ final class LeaseAnnotationParser {
 			return (time != null) ? setter.apply(request, time) : request;
 		}
 		catch (IllegalArgumentException ex) {
-			throw annotated.invalidText(attribute, "is out of bounds", cure).causedBy(ex);
+			String message = String.valueOf(ex.getMessage());
+			int remedy = message.indexOf(": ");
+			throw ((remedy < 0) ? annotated.invalidText(attribute, "is out of bounds", cure)
+					: annotated.invalidText(attribute,
+							message.substring(message.indexOf(WHICH) + WHICH.length(), remedy),
+							StringUtils.capitalize(message.substring(remedy + 2))))
+				.causedBy(ex);
 		}
 	}
 
@@ -160,15 +165,6 @@ final class LeaseAnnotationParser {
 
 	private static boolean isAboveThird(@Nullable Duration margin, @Nullable Duration leaseTime) {
 		return margin != null && isLonger(margin.multipliedBy(3), leaseTime);
-	}
-
-	private static void refuseLongerMinHold(AnnotatedMethod annotated, LeaseRequest<?> request, String bound,
-			@Nullable Duration value, String why) {
-		if (isLonger(request.minHold(), value)) {
-			throw annotated.invalidText("minHold",
-					"is longer than " + bound + " = \"" + annotated.resolve(bound) + "\"" + why,
-					"Lower minHold, or raise " + bound);
-		}
 	}
 
 	private void refuseLongerThanLongest(AnnotatedMethod annotated, @Nullable Duration leaseTime) {

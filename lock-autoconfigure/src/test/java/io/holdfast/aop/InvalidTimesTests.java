@@ -37,16 +37,16 @@ class InvalidTimesTests {
 						"leaseTime", "14s"),
 				refused(DistributedLock.class, "lossMargin", "5s", "is more than a third of maxHold = \"14s\"",
 						"Lower lossMargin, or raise maxHold", "maxHold", "14s"),
-				refused(DistributedLock.class, "maxHold", "5m", "has no effect, because autoRenew = false",
+				refused(DistributedLock.class, "maxHold", "5m", "has no effect, because autoRenew is false",
 						"Leave one of them out", "autoRenew", false),
-				refused(DistributedLock.class, "maxHold", "${short}", "(5s) is shorter than leaseTime = \"6s\"",
+				refused(DistributedLock.class, "maxHold", "${short}", "(5s) is shorter than leaseTime (PT6S)",
 						"Lower leaseTime, or raise maxHold", "leaseTime", "6s"),
-				refused(DistributedLock.class, "minHold", "${long}", "(2h) is longer than maxHold = \"1h\"",
+				refused(DistributedLock.class, "minHold", "${long}", "(2h) is longer than maxHold (PT1H)",
 						"Lower minHold, or raise maxHold", "maxHold", "1h"),
 				refused(DistributedLock.class, "minHold", "1m",
-						"is longer than leaseTime = \"30s\", with which the lease ends, because autoRenew = false",
+						"is longer than leaseTime (PT30S), with which the lease ends, because autoRenew is false",
 						"raise leaseTime", "leaseTime", "30s", "autoRenew", false),
-				refused(Semaphore.class, "minHold", "2s", "is longer than maxHold = \"1s\"",
+				refused(Semaphore.class, "minHold", "2s", "is longer than maxHold (PT1S)",
 						"Lower minHold, or raise maxHold", "limit", 10, "maxHold", "1s"));
 	}
 

@@ -118,7 +118,6 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b"))
 			.waitTime(Duration.ofMinutes(2))
 			.leaseTime(Duration.ofSeconds(30))
-			.maxHold(Duration.ofSeconds(10))
 			.autoRenew(false));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
@@ -138,8 +137,9 @@ class MultiKeyRulesTests extends ScriptedEngine {
 
 	@Test
 	void maxHoldAndMinHoldBeginWithTheLastKey() {
-		CompletableFuture<LockLease> answer = this.service
-			.acquireAsync(SEVERAL.waitTime(Duration.ofMinutes(2)).maxHold(Duration.ofSeconds(15)));
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(SEVERAL.waitTime(Duration.ofMinutes(2))
+			.minHold(Duration.ofSeconds(35))
+			.maxHold(Duration.ofSeconds(40)));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
 		this.store.elapse(59_999);
@@ -148,8 +148,8 @@ class MultiKeyRulesTests extends ScriptedEngine {
 		this.store.elapse(10_000);
 		assertThat(this.store.sent()).as("not at its maxHold yet").contains("renew 1 for 30000").hasSizeGreaterThan(8);
 		answer.join().releaseAsync();
-		assertThat(this.store.sent()).containsExactlyInAnyOrder("retain 1 for 290000", "retain 2 for 290000",
-				"retain 3 for 290000");
+		assertThat(this.store.sent()).containsExactlyInAnyOrder("retain 1 for 25000", "retain 2 for 25000",
+				"retain 3 for 25000");
 	}
 
 	@Test

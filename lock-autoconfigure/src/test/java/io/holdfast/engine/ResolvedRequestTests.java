@@ -71,9 +71,6 @@ class ResolvedRequestTests {
 		assertThat(Settings.resolve(LOCK.maxHold(maxHold), defaults)).extracting(ResolvedRequest::leaseMillis)
 			.containsExactly(10_000L);
 		assertThat(Settings.resolve(PERMIT.maxHold(maxHold), defaults).leaseMillis()).isEqualTo(10_000);
-		assertThat(Settings.resolve(PERMIT.maxHold(maxHold).leaseTime(Duration.ofSeconds(20)), defaults).leaseMillis())
-			.as("an explicit lease time")
-			.isEqualTo(20_000);
 		assertThat(Settings.resolve(LOCK.maxHold(Duration.ofMinutes(2)), defaults))
 			.extracting(ResolvedRequest::leaseMillis)
 			.containsExactly(defaults.leaseTime().toMillis());

@@ -164,7 +164,8 @@ class RetentionRulesTests extends ScriptedEngine {
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		LockLease expired = granted("acquire 2", RETAINED.only("other").minHold(Duration.ofHours(1)).autoRenew(false));
+		LockLease expired = granted("acquire 2",
+				RETAINED.only("other").minHold(Duration.ofSeconds(30)).autoRenew(false));
 		this.store.elapse(29_698);
 		expired.releaseAsync();
 		assertThat(this.store.sent()).endsWith("release 2").noneMatch((line) -> line.startsWith("retain"));

@@ -35,9 +35,10 @@ final class SimulatedInstance implements Scheduler {
 	/** Delay from which a timer counts as background work. */
 	private static final long LONG = Duration.ofSeconds(7).toNanos();
 
-	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300), null,
-			Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF, Duration.ofMillis(20),
-			Duration.ofMillis(250), Duration.ofMillis(100), 1000, 1000, HandOverLimits.NONE, HandOverLimits.NONE);
+	static final EngineSettings SETTINGS = new EngineSettings(Duration.ofSeconds(1), Duration.ofMillis(300),
+			SimulatedRequest.MAX_HOLD, Duration.ZERO, Duration.ofSeconds(1), Duration.ofMillis(300), true, HANDOFF,
+			Duration.ofMillis(20), Duration.ofMillis(250), Duration.ofMillis(100), 1000, 1000, HandOverLimits.NONE,
+			HandOverLimits.NONE);
 
 	final Simulation simulation;
 

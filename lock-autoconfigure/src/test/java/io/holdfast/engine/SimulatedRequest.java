@@ -12,6 +12,7 @@ import java.util.function.Supplier;
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseRequest;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -29,7 +30,8 @@ import reactor.core.publisher.Mono;
  */
 final class SimulatedRequest {
 
-	private static final Duration MAX_HOLD = Duration.ofSeconds(2);
+	/** Maximum hold, also the default: the checker knows no other. */
+	static final Duration MAX_HOLD = Duration.ofSeconds(2);
 
 	/** Time after the deadline at which a blocked call ends its own wait. */
 	private static final long OVERDUE = 150 * Simulation.MILLI;
@@ -67,26 +69,21 @@ final class SimulatedRequest {
 			case READ -> LockMode.READ;
 			case EXCLUSIVE, PERMITS -> LockMode.EXCLUSIVE;
 		};
-		LockRequest request = LockRequest.ofAll(keys)
-			.mode(mode)
-			.minHold(Duration.ofMillis(use.minHold()))
-			.leaseTime(Duration.ofMillis(use.lease()))
-			.autoRenew(use.renewal())
-			.maxHold(MAX_HOLD)
-			.lossMargin(Duration.ofMillis(margin))
+		LockRequest request = withTimes(LockRequest.ofAll(keys).mode(mode), use).lossMargin(Duration.ofMillis(margin))
 			.within(context);
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
 	}
 
 	private static SemaphoreRequest permits(Use use, Plan plan) {
-		SemaphoreRequest request = plan.permit("k" + Math.max(0, use.key()))
-			.permits(use.permits())
-			.minHold(Duration.ofMillis(use.minHold()))
-			.leaseTime(Duration.ofMillis(use.lease()))
-			.autoRenew(use.renewal())
-			.maxHold(MAX_HOLD)
+		SemaphoreRequest request = withTimes(plan.permit("k" + Math.max(0, use.key())).permits(use.permits()), use)
 			.fair(use.fair());
 		return (use.waiting() < 0) ? request.waitForever() : request.waitTime(Duration.ofMillis(use.waiting()));
+	}
+
+	private static <R extends LeaseRequest<R>> R withTimes(R request, Use use) {
+		R changed = request.leaseTime(Duration.ofMillis(use.lease())).autoRenew(use.renewal());
+		return use.renewal() ? changed.maxHold(MAX_HOLD).minHold(Duration.ofMillis(use.minHold()))
+				: changed.minHold(Duration.ofMillis(Math.min(use.minHold(), use.lease())));
 	}
 
 	/** Return the resolved requests, one for each key. */
