@@ -374,7 +374,8 @@ public final class ScriptExecutor {
 		try {
 			opened = open();
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
+			// Such as a class that the driver misses.
 			trouble = ex;
 		}
 		StatefulConnection<byte[], byte[]> result = opened;

@@ -266,6 +266,10 @@ public final class RedisFailures {
 		if (cause instanceof CancellationException) {
 			return "its connection was closed";
 		}
+		if (cause instanceof Error) {
+			// The message of a missing class is its name alone.
+			return cause.toString();
+		}
 		return (cause.getMessage() != null) ? withoutArguments(cause.getMessage()) : cause.getClass().getSimpleName();
 	}
 

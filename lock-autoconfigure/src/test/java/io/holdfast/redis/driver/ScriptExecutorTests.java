@@ -5,8 +5,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.Supplier;
 
 import io.holdfast.async.DaemonThreads;
+import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.script.Script;
 import io.holdfast.testing.RedisServer;
@@ -101,38 +105,66 @@ class ScriptExecutorTests {
 	}
 
 	@Test
+	@DisplayName("Calls fail with an error that is thrown while connecting, and later calls connect again")
+	void errorWhileConnecting(TestRedis redis) {
+		this.server.restart();
+		AtomicBoolean broken = new AtomicBoolean(true);
+		ScriptExecutor repaired = executor(redis, (factory) -> {
+			if (broken.get()) {
+				throw new NoClassDefFoundError("io/lettuce/Missing");
+			}
+			return factory.get();
+		});
+		assertThat(write(repaired)).failsWithin(SOON)
+			.withThrowableThat()
+			.havingCause()
+			.isInstanceOf(StoreCommandException.class)
+			.withMessageEndingWith("java.lang.NoClassDefFoundError: io/lettuce/Missing");
+		broken.set(false);
+		assertThat(write(repaired)).succeedsWithin(SOON);
+	}
+
+	@Test
 	@DisplayName("A connection that is lost before its first use counts as lost, and calls wait for the next"
 			+ " connection")
 	void lostBeforeItsUse(TestRedis redis) {
 		this.server.restart();
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(
-				new RedisStandaloneConfiguration(this.server.host(), this.server.port()),
-				TestRedis.clientConfiguration()) {
-
-			@Override
-			public RedisConnection getConnection() {
-				RedisConnection opened = super.getConnection();
-				StatefulConnection<?, ?> connection = ((AbstractRedisAsyncCommands<?, ?>) opened.getNativeConnection())
-					.getConnection();
-				ScriptExecutorTests.this.server.kill();
-				await("its loss").atMost(SOON).until(() -> !connection.isOpen());
-				return opened;
-			}
-
-		};
-		factory.afterPropertiesSet();
-		factory.start();
-		redis.closeAtEnd(factory::destroy);
-		ScriptExecutor late = new ScriptExecutor(factory, () -> {
-		}, new DaemonThreads());
-		redis.closeAtEnd(() -> late.close(() -> {
-		}));
+		ScriptExecutor late = executor(redis, (factory) -> {
+			RedisConnection opened = factory.get();
+			StatefulConnection<?, ?> connection = ((AbstractRedisAsyncCommands<?, ?>) opened.getNativeConnection())
+				.getConnection();
+			this.server.kill();
+			await("its loss").atMost(SOON).until(() -> !connection.isOpen());
+			return opened;
+		});
 		CompletableFuture<Integer> first = write(late);
 		await("the loss").atMost(SOON).until(() -> late.unreachedNanos() > 0);
 		ScriptCall<?> second = (ScriptCall<?>) write(late);
 		this.server.restart();
 		assertThat(List.of(first, second)).allSatisfy((call) -> assertThat(call).succeedsWithin(SOON));
 		assertThat(late.unreachedNanos()).isZero();
+	}
+
+	/** Return an executor whose connections are opened in another way. */
+	private ScriptExecutor executor(TestRedis redis, Function<Supplier<RedisConnection>, RedisConnection> opening) {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(
+				new RedisStandaloneConfiguration(this.server.host(), this.server.port()),
+				TestRedis.clientConfiguration()) {
+
+			@Override
+			public RedisConnection getConnection() {
+				return opening.apply(super::getConnection);
+			}
+
+		};
+		factory.afterPropertiesSet();
+		factory.start();
+		redis.closeAtEnd(factory::destroy);
+		ScriptExecutor other = new ScriptExecutor(factory, () -> {
+		}, new DaemonThreads());
+		redis.closeAtEnd(() -> other.close(() -> {
+		}));
+		return other;
 	}
 
 	@Test
