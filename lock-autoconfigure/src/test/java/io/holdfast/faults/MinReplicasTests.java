@@ -15,11 +15,13 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
+import io.holdfast.async.CallResult;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,6 +34,7 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -192,6 +195,24 @@ class MinReplicasTests {
 			// On a busy machine a replica may be late once more.
 			assertThat(warnings(log)).last().asString().startsWith("INFO ").contains("confirm again");
 		}
+	}
+
+	@Test
+	@DisplayName("A user without the right to WAIT acquires nothing, and the message names the command")
+	void withoutRight() {
+		this.fleet.setUser("on", ">secret", "allkeys", "allchannels", "+@all", "-wait");
+		Instance instance = this.fleet.start(ONE, PATIENT, "spring.data.redis.username=app",
+				"spring.data.redis.password=secret");
+		for (Kind kind : Kind.values()) {
+			assertThatThrownBy(() -> kind.acquisition.apply(instance)).extracting(CallResult::cause)
+				.asInstanceOf(InstanceOfAssertFactories.throwable(LeaseStoreException.class))
+				.hasMessageContaining("Redis does not give the application's user a right that it needs")
+				.hasMessageContaining("'wait' command")
+				.hasMessageContaining("with holdfast.redis.min-replicas also: wait");
+		}
+		this.fleet.awaitNothingLeft();
+		this.fleet.setUser("+wait");
+		instance.acquire(REQUEST).close();
 	}
 
 	@Test
