@@ -33,7 +33,12 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 	private static final String CALLER_GONE = ". Its caller has gone (it cancelled, or timed out), and the method goes"
 			+ " on: the lease ends when the future of the method is completed, or with its maxHold if it has one";
 
+	/** Maximum time from the threshold to the warning. */
+	private static final Duration MAX_DELAY = Duration.ofSeconds(5);
+
 	private final Duration threshold;
+
+	private final Duration delay;
 
 	private final DaemonThreads threads = new DaemonThreads();
 
@@ -46,6 +51,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 	 */
 	public LeakDetector(Duration threshold) {
 		this.threshold = threshold;
+		this.delay = (threshold.compareTo(MAX_DELAY) < 0) ? threshold : MAX_DELAY;
 		this.timer = new ScheduledThreadPoolExecutor(1, (task) -> this.threads.create(task, "holdfast-leaks"));
 		this.timer.setRemoveOnCancelPolicy(true);
 	}
@@ -78,6 +84,8 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		private volatile @Nullable Future<?> warning;
 
+		private volatile boolean ended;
+
 		private volatile boolean warned;
 
 		private volatile boolean callerGone;
@@ -88,13 +96,21 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		@Override
 		public void granted(List<Long> fences) {
-			Duration threshold = LeakDetector.this.threshold;
+			// After a pause of the JVM, threshold and loss are due at the same time. The
+			// delay leaves time to learn of the loss.
+			schedule(() -> schedule(this::warn, LeakDetector.this.delay), LeakDetector.this.threshold);
+		}
+
+		private void schedule(Runnable action, Duration delay) {
 			if (!LeakDetector.this.timer.isShutdown()) {
-				this.warning = LeakDetector.this.timer.schedule(this::warn, threshold.toNanos(), TimeUnit.NANOSECONDS);
+				this.warning = LeakDetector.this.timer.schedule(action, delay.toNanos(), TimeUnit.NANOSECONDS);
 			}
 		}
 
 		private void warn() {
+			if (this.ended) {
+				return;
+			}
 			this.warned = true;
 			logger.warn(
 					describe() + " is still held after " + LeakDetector.this.threshold.toMillis()
@@ -119,6 +135,7 @@ public final class LeakDetector implements EngineObserver, AutoCloseable {
 
 		@Override
 		public void ended(HoldEnd end) {
+			this.ended = true;
 			Future<?> pending = this.warning;
 			if (pending != null) {
 				pending.cancel(false);

@@ -13,6 +13,7 @@ import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.engine.LeakDetector;
 import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.reactivex.rxjava3.core.Completable;
 import org.junit.jupiter.api.DisplayName;
@@ -151,6 +152,24 @@ class LeakDetectionTests extends RedisTestCase {
 			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
 			lease.close();
 			assertThat(output).doesNotContain("'released'");
+		}
+	}
+
+	@Slow
+	@Test
+	@DisplayName("A lease that is lost at the threshold, as after a pause of the JVM, gives no warning")
+	void lost(CapturedOutput output) {
+		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=3s")) {
+			LockService locks = context.getBean(LockService.class);
+			LockLease lost = locks.acquire("lost");
+			Lease leaked = leak(locks);
+			long threshold = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(3200);
+			await().until(() -> System.nanoTime() - threshold > 0);
+			locks.admin().forceRelease("lost");
+			assertThat(lost.isHeld()).isFalse();
+			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
+			assertThat(output).doesNotContain("Lock 'lost' is still held");
+			leaked.close();
 		}
 	}
 
