@@ -53,10 +53,13 @@ class ChannelWatch {
 	private static final long ENDING_MILLIS = 500;
 
 	/**
-	 * Pause after a refusal. A refusal lasts until the users or the version of Redis are
-	 * changed.
+	 * Pause after a refused channel of a single master. A refusal lasts until the users
+	 * or the version of Redis are changed.
 	 */
 	private static final long REFUSAL_MILLIS = 300_000;
+
+	/** Maximum pause after any other refusal. */
+	private static final long MAX_REFUSAL_MILLIS = 60_000;
 
 	final NotificationListener listener;
 
@@ -144,7 +147,9 @@ class ChannelWatch {
 		this.inDoubt = (this.inDoubt || this.listening) && !refused;
 		this.listening = false;
 		this.failures++;
-		long pause = Math.min(FIRST_RETRY_MILLIS << Math.min(this.failures - 1, 10), MAX_RETRY_MILLIS);
+		int doublings = Math.min(this.failures - 1, 10);
+		long pause = refused ? Math.min(MAX_RETRY_MILLIS << doublings, MAX_REFUSAL_MILLIS)
+				: Math.min(FIRST_RETRY_MILLIS << doublings, MAX_RETRY_MILLIS);
 		scheduleNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
 		// A single failure may be a restart of Redis.
 		if (this.failures > 1 || refused) {
