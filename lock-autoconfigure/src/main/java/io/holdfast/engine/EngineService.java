@@ -320,9 +320,9 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 			.thenCompose((released) -> this.context.inspect(resource, 0, 0)), resource);
 	}
 
-	/** Return the state of a resource, with a number of its holders. */
+	/** Return the state of a resource before a forced release. */
 	Standing state(Resource resource, int maxHolders) {
-		return answer(this.context.inspect(resource, maxHolders, 0), resource);
+		return this.context.awaitAnswer(this.context.inspect(resource, maxHolders, 0), resource, "The forced release");
 	}
 
 	/** Return the number of requests of this instance that wait for a resource. */

@@ -122,12 +122,12 @@ class StoreTroubleTests {
 		SemaphoresEndpoint semaphores = new SemaphoresEndpoint(this.engine);
 		expectUnavailable(() -> endpoint.lock("a"), "The look at 'a' failed: ");
 		expectUnavailable(() -> endpoint.release("a", null, SecurityContext.NONE),
-				"The inspection of lock 'a' failed: ");
+				"The forced release of lock 'a' failed: ");
 		expectUnavailable(() -> semaphores.semaphore("a"), "The look at 'a' failed: ");
 		expectUnavailable(() -> semaphores.limit("a", 1, null, SecurityContext.NONE),
 				"Setting the limit of semaphore 'a' failed: ");
 		expectUnavailable(() -> semaphores.release("a", SecurityContext.NONE),
-				"The inspection of semaphore 'a' failed: ");
+				"The forced release of semaphore 'a' failed: ");
 	}
 
 	private static void expectUnavailable(ThrowingCallable request, String reason) {

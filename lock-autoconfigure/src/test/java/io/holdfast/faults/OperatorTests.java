@@ -102,13 +102,13 @@ class OperatorTests extends ProxiedTestCase {
 	}
 
 	@Test
-	@DisplayName("A forced release that fails at the inspection of the lock is logged without an unknown outcome")
+	@DisplayName("A forced release that fails before its command is logged without an unknown outcome")
 	void tellsOfTheKnown() {
 		this.proxy.blackHole();
 		assertThatExceptionOfType(LeaseStoreException.class)
 			.isThrownBy(() -> locks().release("a", null, SecurityContext.NONE));
 		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was to be released by force, as an endpoint was "
-				+ "asked by an unknown user. The inspection of lock 'a' failed: the store (Redis) did not answer "
+				+ "asked by an unknown user. The forced release of lock 'a' failed: the store (Redis) did not answer "
 				+ "within 500 ms");
 	}
 
