@@ -25,8 +25,9 @@ import org.springframework.util.StringUtils;
 
 /**
  * Handler of one type of annotation: its methods, and the beans that they need. A service
- * is looked up at a method's first call, so that advised beans can be created before the
- * service. After all beans are created, missing services are refused. Thread-safe.
+ * is looked up at a method's first call, or after all beans are created, so that advised
+ * beans can be created before the service. Missing services are then refused.
+ * Thread-safe.
  */
 final class LeaseAnnotationHandler {
 
@@ -48,7 +49,7 @@ final class LeaseAnnotationHandler {
 
 	private final Supplier<ConfigurableListableBeanFactory> beans;
 
-	/** Services by the names of their beans, filled by first calls. */
+	/** Services by the names of their beans. */
 	final Map<String, Object> services = new ConcurrentHashMap<>();
 
 	/** Services whose last call failed and was logged. */
@@ -166,15 +167,18 @@ final class LeaseAnnotationHandler {
 				.invalid("service", name,
 						"is the name of a bean of type " + actual.getTypeName() + ", which is no " + type, cure);
 		}
+		keepIfCreated(method, name);
 	}
 
 	/** Fail, as each call would, if the unnamed service is missing or ambiguous. */
 	private void checkUnnamed(LeasedMethod method) {
-		if (BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans(), this.serviceType, true, false).length == 1) {
+		String[] names = BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans(), this.serviceType, true, false);
+		if (names.length == 1) {
+			keepIfCreated(method, names[0]);
 			return;
 		}
 		try {
-			this.unnamed.get();
+			findService(method);
 		}
 		catch (NoUniqueBeanDefinitionException ex) {
 			throw method.annotatedMethod()
@@ -184,6 +188,17 @@ final class LeaseAnnotationHandler {
 						"Name one by the attribute service, or mark one as @Primary, or the others as no default"
 								+ " candidates")
 				.causedBy(ex);
+		}
+	}
+
+	/**
+	 * Look a service up before the first call if the service exists. After the end of the
+	 * context, a lookup would create another one, or fail.
+	 */
+	private void keepIfCreated(LeasedMethod method, String beanName) {
+		if (!this.services.containsKey(method.serviceName()) && beans().containsSingleton(beanName)
+				&& !beans().isFactoryBean(beanName)) {
+			findService(method);
 		}
 	}
 

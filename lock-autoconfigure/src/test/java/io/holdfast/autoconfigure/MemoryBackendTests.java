@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +15,8 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.LockStatus.Owner;
+import io.holdfast.NotAcquiredException;
+import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitLease;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.ReleaseResult;
@@ -84,6 +87,19 @@ class MemoryBackendTests {
 			assertThat(attempt(() -> shop.locked(() -> "in"))).isEqualTo("in");
 			assertThat(context.getBean(MemoryLeases.class).isIdle()).isTrue();
 		});
+	}
+
+	@Test
+	@DisplayName("A method that is first called after the end of its context is refused because of the shutdown")
+	void firstCallAfterTheEnd() {
+		List<Shop> shops = new ArrayList<>();
+		this.runner.withUserConfiguration(Application.class).run((context) -> shops.add(context.getBean(Shop.class)));
+		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> shops.get(0).locked(() -> "in"))
+			.extracting(NotAcquiredException::getReason)
+			.isEqualTo(Reason.SHUTDOWN);
+		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(() -> shops.get(0).limited(() -> "in"))
+			.extracting(NotAcquiredException::getReason)
+			.isEqualTo(Reason.SHUTDOWN);
 	}
 
 	private static String attempt(Supplier<String> call) {
