@@ -116,7 +116,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 		if (namespace == null || !namespace.isEmpty() && namespace.isBlank()) {
 			throw new IllegalArgumentException(
 					"namespace" + SingleLine.of(ofText()) + " is " + ((namespace == null) ? "null" : "blank")
-							+ ": give an empty text for none, or throw an exception that says what is missing");
+							+ ": give an empty text for none, or throw an exception with the reason");
 		}
 		if (namespace.indexOf(':') >= 0) {
 			throw new IllegalArgumentException(SingleLine.of("namespace" + ofText() + " is '" + namespace)
@@ -208,7 +208,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	public R name(String name) {
 		if (name == null || name.isBlank()) {
 			throw new IllegalArgumentException(SingleLine.of("name" + ofText()) + " is "
-					+ ((name == null) ? "null" : "blank") + ": name what it is for, or leave it out");
+					+ ((name == null) ? "null" : "blank") + ": name its purpose, or leave it out");
 		}
 		return changed((options) -> options.name = name);
 	}
@@ -355,7 +355,7 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	static String checkKey(String what, String key) {
 		if (key == null || key.isBlank()) {
 			throw new IllegalArgumentException("A " + what + "'s key must not be " + ((key == null) ? "null" : "blank")
-					+ ": name what it is for, for example 'stock:SKU0001'");
+					+ ": name its purpose, for example 'stock:SKU0001'");
 		}
 		if (key.length() > MAX_KEY) {
 			throw new IllegalArgumentException(

@@ -47,7 +47,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 	}
 
 	/**
-	 * Return the instance that held the lock exclusively when Redis was asked last.
+	 * Return the instance that held the lock exclusively at the last answer of Redis.
 	 * @return the holder, or {@code null} if the wait did not time out, if readers or a
 	 * client other than Holdfast held the lock, or if this instance does not know the
 	 * holder's name. The name is unknown if the holder registered itself after this

@@ -68,7 +68,7 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 					? "the request has no limit of its own, and no operator has set one above 0 (set one by"
 							+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit);"
 							+ " a limit of 0 stops all requests)"
-					: "there are fewer permits in all (ask for fewer, or raise the limit;"
+					: "there are fewer permits in all (request fewer, or raise the limit;"
 							+ " an operator may have set it: see setLimit and clearLimit)";
 			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case SELF_BLOCKED -> throw new IllegalArgumentException("A semaphore has no modes");

@@ -254,7 +254,7 @@ class LockRequestTests {
 	@DisplayName("A blank name is refused")
 	void blankName(String name) {
 		assertThatIllegalArgumentException().isThrownBy(() -> REQUEST.name(name))
-			.withMessage("name of lock 'stock:1' is blank: name what it is for, or leave it out");
+			.withMessage("name of lock 'stock:1' is blank: name its purpose, or leave it out");
 	}
 
 	@Test
@@ -273,7 +273,7 @@ class LockRequestTests {
 	@DisplayName("An invalid key is refused by each method that takes keys")
 	void badKeys(Consumer<String> request) {
 		assertThatIllegalArgumentException().isThrownBy(() -> request.accept(null))
-			.withMessage("A lock's key must not be null: name what it is for, for example 'stock:SKU0001'");
+			.withMessage("A lock's key must not be null: name its purpose, for example 'stock:SKU0001'");
 		assertThatIllegalArgumentException().isThrownBy(() -> request.accept(" "))
 			.withMessageStartingWith("A lock's key must not be blank");
 		assertThatIllegalArgumentException().isThrownBy(() -> request.accept("a\nb"))

@@ -141,7 +141,7 @@ class SemaphoreRequestTests {
 						"minHold of semaphore 'geocoder' is PT2S, which is longer than maxHold (PT1S): lower minHold, "
 								+ "or raise maxHold"),
 				bad((request) -> request.name(" "),
-						"name of semaphore 'geocoder' is blank: name what it is for, or leave it out"));
+						"name of semaphore 'geocoder' is blank: name its purpose, or leave it out"));
 	}
 
 	private static Arguments bad(Function<SemaphoreRequest, SemaphoreRequest> change, String message) {

@@ -88,7 +88,7 @@ final class Endpoints {
 			@Nullable State state, @Nullable Duration heldFor, @Nullable Order sort, @Nullable Integer page, int size) {
 		boolean searched = search != null || state != null || heldFor != null || sort != null || page != null;
 		if (Stream.of(cursor != null, key != null, searched).filter((given) -> given).count() > 1) {
-			throw invalid("Give either 'cursor', or 'key', or what to search for: 'search', 'state', 'heldFor', 'sort'"
+			throw invalid("Give either 'cursor', or 'key', or a search by 'search', 'state', 'heldFor', 'sort'"
 					+ " and 'page'", null);
 		}
 		if (!searched) {
@@ -117,7 +117,7 @@ final class Endpoints {
 
 	private static String byUser(SecurityContext by) {
 		Principal principal = by.getPrincipal();
-		return ", as an endpoint was asked by " + ((principal != null) ? principal.getName() : "an unknown user");
+		return " (requested at an endpoint by " + ((principal != null) ? principal.getName() : "an unknown user") + ")";
 	}
 
 	static InvalidEndpointRequestException invalid(String message, @Nullable Throwable cause) {

@@ -211,12 +211,12 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 					cureOfUnknown(this.annotatedMethod.method());
 				case TYPE_NOT_FOUND ->
 					"Write the full name of a class, as in T(java.time.LocalDate); a native image has "
-							+ "only those that are registered for reflection";
+							+ "only classes that are registered for reflection";
 				case EXCEPTION_DURING_BEAN_RESOLUTION ->
 					"Write the name of a bean of this application after the @, in quotes if it has other characters than "
 							+ "letters and digits";
 				case COLLECTION_INDEX_OUT_OF_BOUNDS, ARRAY_INDEX_OUT_OF_BOUNDS, STRING_INDEX_OUT_OF_BOUNDS ->
-					"Write what is meant if there are fewer, or refuse the call";
+					"Write an expression that allows fewer elements, or refuse the call";
 				default -> cure;
 			};
 		}
@@ -226,8 +226,8 @@ record CallExpression(Use use, String text, AnnotatedMethod annotatedMethod, Map
 	private static String cureOfUnknown(Member origin) {
 		// Kotlin appends a hash to the names of functions with value classes.
 		return origin.getName().contains("-") ? "In Kotlin, a value class is its value: write #a for #a.b"
-				: "Write the name of an existing public property or method; a native image has only those that are "
-						+ "registered for reflection";
+				: "Write the name of an existing public property or method; a native image has only members that "
+						+ "are registered for reflection";
 	}
 
 	/** Return annotation, method and attribute, for messages. */

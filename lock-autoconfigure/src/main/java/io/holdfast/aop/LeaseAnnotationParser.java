@@ -202,7 +202,7 @@ final class LeaseAnnotationParser {
 		annotated.refuseIf(permits < 1, "permits", "is not at least 1", "Say how many permits a call needs");
 		annotated.refuseIf(permits > limit, "permits",
 				"is more than the limit of " + limit + ", so that the method could never run",
-				"Raise the limit, or ask for fewer permits");
+				"Raise the limit, or request fewer permits");
 		return permits;
 	}
 

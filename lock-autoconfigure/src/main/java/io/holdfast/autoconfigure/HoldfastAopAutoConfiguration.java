@@ -57,7 +57,7 @@ public final class HoldfastAopAutoConfiguration {
 		S service = services.getIfAvailable();
 		if (service == null) {
 			throw new NoSuchBeanDefinitionException(type,
-					"an annotated method asks for it. " + MissingServiceFailureAnalyzer.CURE);
+					"an annotated method needs it. " + MissingServiceFailureAnalyzer.CURE);
 		}
 		return service;
 	}

@@ -52,7 +52,7 @@ final class MissingServiceFailureAnalyzer extends AbstractInjectionFailureAnalyz
 		boolean enabled = this.environment.getProperty("holdfast.enabled", Boolean.class, true);
 		if (!enabled && (SERVICES.contains(type) || type == LeaseEngineFactory.class)) {
 			return new FailureAnalysis(problem + ": holdfast.enabled is false.",
-					"Ask for it by an ObjectProvider, define a bean of that type, or remove the property.", cause);
+					"Inject an ObjectProvider of it, define a bean of that type, or remove the property.", cause);
 		}
 		return SERVICES.contains(type) ? new FailureAnalysis(problem + ".", cure() + ".", cause) : null;
 	}

@@ -82,7 +82,7 @@ public class DefaultLockService extends EngineService<LockRequest, LockLease> im
 		}
 		if (!codeOfThread) {
 			throw new IllegalArgumentException(SingleLine.of("The request of lock '" + request.key() + "' is fenced")
-					+ ", which is for code that runs on the thread that asks: use withLock(request, code),"
+					+ ", which is for code on the requesting thread: use withLock(request, code),"
 					+ " or leave out fenced() and call Fences.check(lease) in each transaction under the lease");
 		}
 		if (this.engine.fence() == null) {

@@ -124,8 +124,8 @@ record ResolvedRequest(Resource resource, int permits, int limit, boolean fair, 
 	private static IllegalArgumentException excessiveMargin(LockRequest request, long marginMillis, long leaseMillis) {
 		return new IllegalArgumentException("lossMargin of lock '" + SingleLine.of(request.key()) + "' is "
 				+ marginMillis + " ms" + ((request.lossMargin() == null) ? ", as holdfast.lock.loss-margin says" : "")
-				+ ", more than a third of its lease time of " + leaseMillis + " ms: ask with a lossMargin of "
-				+ leaseMillis / 3 + " ms at most, or with a longer leaseTime");
+				+ ", more than a third of its lease time of " + leaseMillis + " ms: request a lossMargin of "
+				+ leaseMillis / 3 + " ms at most, or a longer leaseTime");
 	}
 
 	/** Return whether this is a request for a lock for reading. */

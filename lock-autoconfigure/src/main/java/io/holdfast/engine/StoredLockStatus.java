@@ -102,7 +102,7 @@ record StoredLockStatus(String key, Owner owner, @Nullable Duration remaining, l
 
 		private InstanceReport ownReport() {
 			return this.engine.context.awaitAnswer(this.engine.reporter().report(this.lock.key()), this.lock,
-					"The look at the holder");
+					"The report of the holder");
 		}
 
 		/** Query the fleet, or return {@code null} if Redis denies the right to do so. */

@@ -204,7 +204,7 @@ final class MemoryLock extends MemoryResource {
 
 	/**
 	 * Return whether the first waiter, which waits for readers, is alive. A waiter is
-	 * gone if its instance has no subscription, or if it has not asked for long.
+	 * gone if its instance has no subscription, or has sent no request for long.
 	 */
 	private boolean seesAsPresent(Queued head) {
 		if (!head.polls() && this.leases.isAbsent(head.token())) {

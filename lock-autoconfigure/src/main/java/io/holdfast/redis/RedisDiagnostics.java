@@ -96,7 +96,7 @@ final class RedisDiagnostics {
 		Properties answers = unlessForbidden(commands::info);
 		if (answers == null) {
 			this.findings
-				.add(new StoreDiagnostic(false, "Redis does not let the application's user ask for its settings: allow "
+				.add(new StoreDiagnostic(false, "Redis does not let the application's user read its settings: allow "
 						+ "it the command info, or make sure that maxmemory-policy is noeviction and that replicas are there"));
 			return;
 		}

@@ -480,11 +480,12 @@ public final class RedisLeaseStore implements LeaseStore {
 	/** Refuse lease times that could outlast the fail-over grace. */
 	private void check(long leaseMillis) {
 		if (leaseMillis > this.longestLeaseMillis) {
-			throw new StoreCommandException("A lease of " + leaseMillis
-					+ " ms is longer than holdfast.redis.longest-lease (" + this.longestLeaseMillis
-					+ " ms), after which holdfast.redis.fail-over-grace counts every"
-					+ " lease as ended: ask for a shorter one, which is renewed as long as it is held, or set that"
-					+ " property, for all applications that share locks", false, null);
+			throw new StoreCommandException(
+					"A lease of " + leaseMillis + " ms is longer than holdfast.redis.longest-lease ("
+							+ this.longestLeaseMillis + " ms), after which holdfast.redis.fail-over-grace counts every"
+							+ " lease as ended: request a shorter lease, which is renewed while it is held, or set that"
+							+ " property, for all applications that share locks",
+					false, null);
 		}
 	}
 

@@ -227,7 +227,7 @@ final class ReplicaConfirmations implements AutoCloseable {
 	/** Log once when confirmations are missing, and once when they are back. */
 	private void logChange(boolean enough, long confirmed) {
 		if (this.missing && enough) {
-			logger.info("The replicas of Redis confirm again what is granted");
+			logger.info("The replicas of Redis confirm grants again");
 		}
 		else if (!this.missing && !enough) {
 			logger.warn("Locks and permits are not acquired for lack of replicas: Redis grants them, but "

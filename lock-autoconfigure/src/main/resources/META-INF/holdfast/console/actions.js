@@ -1,4 +1,4 @@
-// What operators change.
+// Changes by operators.
 import { api } from "./api.js";
 import { attribute, byId, fill, quoted, show } from "./dom.js";
 
@@ -21,24 +21,24 @@ export class Actions {
 
 	#toastTimer = 0;
 
-	/** @param changed called when something was changed that the page shows */
+	/** @param changed called after a change of the shown state */
 	constructor(question, changed) {
 		this.#question = question;
 		this.#changed = changed;
 		byId("dismiss").addEventListener("click", () => this.#say(null, []));
 	}
 
-	/** @param seen what the page shows of it, which alone is released */
+	/** @param seen the shown state; a later grant is not released */
 	async release(id, seen) {
 		if (await this.#question.release(id, seen)) {
-			await this.#tell(async () => WHAT[id][(await api.release(id, seen)).released ? "done" : "free"](seen.key));
+			await this.#run(async () => WHAT[id][(await api.release(id, seen)).released ? "done" : "free"](seen.key));
 		}
 		this.#changed();
 	}
 
 	async setLimit(key, limit) {
 		if (limit > 0 || await this.#question.stop(key)) {
-			await this.#tell(async () => {
+			await this.#run(async () => {
 				await api.setLimit(key, limit);
 				return ["The limit of ", quoted(key), " is " + limit + " now, at all instances"
 					+ (limit > 0 ? "." : ": it stops all requests.")];
@@ -48,14 +48,14 @@ export class Actions {
 	}
 
 	async clearLimit(key) {
-		await this.#tell(async () => {
+		await this.#run(async () => {
 			await api.clearLimit(key);
-			return ["The limit of ", quoted(key), " is what is configured again."];
+			return ["The limit of ", quoted(key), " is the configured limit again."];
 		});
 		this.#changed();
 	}
 
-	async #tell(change) {
+	async #run(change) {
 		try {
 			this.#say("good", await change());
 		}
@@ -66,7 +66,7 @@ export class Actions {
 		}
 	}
 
-	/** What went well is told for a while, what did not until it is closed. */
+	/** Shows a success for some seconds, and a failure until it is dismissed. */
 	#say(kind, words) {
 		const toast = byId("announcement");
 		clearTimeout(this.#toastTimer);

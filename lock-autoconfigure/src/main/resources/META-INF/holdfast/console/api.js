@@ -1,4 +1,4 @@
-// What the page asks the endpoints of the instance that served it.
+// Requests to the endpoints of the serving instance.
 
 const PATIENCE = 10_000;
 
@@ -20,14 +20,14 @@ let settings;
 
 let csrf = null;
 
-/** By how much the clock here is ahead of the instance's, as far as that tells. */
+/** Lead of this machine's clock over the instance's, in milliseconds; 0 if it is too small to be known. */
 let ahead = 0;
 
 export function now() {
 	return Date.now() - ahead;
 }
 
-/** What may be read and changed; asked for once, and with each change. */
+/** Returns the rights to read and change, which are requested once, and again before each change. */
 export async function rights() {
 	if (!settings) {
 		const { answer, headers } = await send("GET", new URL("settings", import.meta.url));
@@ -37,7 +37,7 @@ export async function rights() {
 	return settings;
 }
 
-/** Another instance may allow other things, as one that was started anew. */
+/** Another instance, or a restarted instance, may allow other actions. */
 export function forgetRights() {
 	settings = undefined;
 }
@@ -53,7 +53,7 @@ async function endpoint(id, parameters = {}) {
 	return url;
 }
 
-/** Sends a request; an answer other than 2xx, or none in time, is an error that says why. */
+/** Sends a request. Throws an error with the reason for an answer other than 2xx, or without an answer in time. */
 async function send(method, url, { body, headers = {} } = {}) {
 	const options = { method, cache: "no-store", signal: AbortSignal.timeout(PATIENCE), headers: { Accept: "application/json",
 		...headers } };
@@ -69,7 +69,7 @@ async function send(method, url, { body, headers = {} } = {}) {
 		throw new RefusedError(401, "sign in again");
 	}
 	const date = Date.parse(response.headers.get("Date") ?? "");
-	// Less than the second to which it is rounded, and the time of the answer, tells nothing.
+	// A smaller difference may come from the rounding to seconds and the time of the answer.
 	ahead = Math.abs(Date.now() - date) > 3000 ? Date.now() - date : 0;
 	return response;
 }
@@ -87,19 +87,19 @@ async function exchange(url, options) {
 }
 
 function reason({ status, answer }) {
-	let told;
+	let text;
 	try {
 		const problem = JSON.parse(answer);
-		told = problem.problem ?? problem.detail ?? problem.message ?? problem.error;
+		text = problem.problem ?? problem.detail ?? problem.message ?? problem.error;
 	}
 	catch {
-		// Not every server tells why.
+		// Not every server gives a reason.
 	}
-	return (told ?? "status") + " (" + status + ")";
+	return (text ?? "status") + " (" + status + ")";
 }
 
 function parse(answer) {
-	// What is null is left out, as it is by some servers.
+	// Null values are left out, as some servers leave them out.
 	return answer === "" ? null : JSON.parse(answer, (name, value) => value ?? undefined);
 }
 
@@ -108,17 +108,17 @@ async function read(id, parameters) {
 }
 
 /**
- * No foreign page can send these: neither the methods nor the type of content, without being asked by the browser first.
- * An error tells the outcome: nothing was changed only if that was answered.
+ * Sends a change. A foreign page cannot: browsers check these methods and this type of content with the server first.
+ * An error has the outcome, which is unknown without an answer.
  */
 async function change(method, id, parameters, body) {
-	// Anew, for the token: the session may be another one by now.
+	// Request the token again: the session may have changed.
 	settings = undefined;
 	const url = await endpoint(id, parameters);
 	const [name, token] = csrf?.split(" ") ?? [];
 	const cookie = document.cookie.split("; ").find((each) => each.startsWith("XSRF-TOKEN="))?.split("=")[1];
 	const tokens = [name && { [name]: token }, cookie && { "X-XSRF-TOKEN": cookie }].filter(Boolean);
-	// Which of both Spring Security wants depends on how it is set up.
+	// The expected token depends on the configuration of Spring Security.
 	for (const headers of tokens.length > 0 ? tokens : [{}]) {
 		try {
 			return parse((await send(method, url, { body, headers })).answer);
@@ -147,7 +147,7 @@ function outcome(error, withToken) {
 	return error;
 }
 
-/** What stands for the one hold of a lock; readers share theirs, and foreign holders have none. */
+/** Returns the fencing token of a single exclusive holder. Readers share a token, and foreign holders have none. */
 export function fenceOf({ holders, holderCount = holders.length, fencingToken }) {
 	const [holder] = holders;
 	return holderCount === 1 && !holder.foreign && holder.mode !== "READ" ? fencingToken : undefined;

@@ -1,4 +1,4 @@
-// One lock or semaphore: who holds it in which thread and since when, and who waits.
+// Details of one lock or semaphore: holders with threads and times, and waiters.
 import { ago, byId, count, duration, element, show, text, utc, visible } from "./dom.js";
 
 export class DetailView {
@@ -40,7 +40,7 @@ export class DetailView {
 		}
 	}
 
-	/** What is to be asked for, or null. */
+	/** The shown lock or semaphore, or null. */
 	get wanted() {
 		return byId("detail").open ? { id: this.#id, key: this.#key } : null;
 	}
@@ -52,7 +52,7 @@ export class DetailView {
 		if (!answer || answer.fleet.problem && !answer.fleet[id]?.length) {
 			show(byId("detail-state"), true);
 			text(byId("detail-state"), "It cannot be seen now. " + (byId("detail-facts").hasChildNodes()
-				? "What is shown is what was told last." : "Nothing is known yet."));
+				? "This is its last known state." : "Nothing is known yet."));
 			return;
 		}
 		const one = answer.fleet[id]?.[0];
@@ -105,7 +105,7 @@ function table(id, caption, head, rows) {
 			element("thead", {}, cells("th", head)), element("tbody", {}, ...rows.map((row) => cells("td", row)))])]);
 }
 
-/** Writes only what changed where the parts stay the same, so that a selected text stays selected. */
+/** Writes only changed texts if the number of parts is the same, so that a selection stays. */
 function rebuild(node, texts, create) {
 	const leaves = [...node.querySelectorAll("dt, dd, caption, th, td")];
 	if (leaves.length === texts.length) {

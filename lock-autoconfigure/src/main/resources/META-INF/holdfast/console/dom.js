@@ -1,4 +1,4 @@
-// Small helpers for the page. Text gets into it by textContent only: keys are what users made them.
+// Helpers for the page. Text is set by textContent only, because keys may contain any characters.
 import { now } from "./api.js";
 
 const LONG = 120;
@@ -16,7 +16,7 @@ export function element(tag, attributes = {}, ...children) {
 	return node;
 }
 
-/** Sets an attribute, or removes it if it has no value. Writes only what changed, for screen readers. */
+/** Sets an attribute, or removes it without a value. Writes only changes, for screen readers. */
 export function attribute(node, name, value) {
 	if (value === null || value === undefined || value === false) {
 		node.removeAttribute(name);
@@ -37,13 +37,13 @@ export function fill(node, ...parts) {
 	node.replaceChildren(...parts);
 }
 
-/** A key whose characters can all be seen, and which turns no text around. */
+/** Returns a key with visible characters only, without changes of the text direction. */
 export function visible(key) {
 	return key.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, (each) => "‹U+"
 		+ each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "›");
 }
 
-/** A key in a sentence; the middle of a long one is left out. */
+/** Returns a key for a sentence, without the middle of a long key. */
 export function quoted(key) {
 	const whole = visible(key);
 	return element("bdi", {}, "‘" + (whole.length <= LONG ? whole : whole.slice(0, 80) + " … " + whole.slice(-37)) + "’");
@@ -56,13 +56,12 @@ export function show(node, shown) {
 }
 
 /**
- * Makes the children of a list those of the items, in their order. Nodes of items that stay are kept, so that they
- * keep the focus and what was typed into them.
+ * Updates the children of a list to the items, in their order. Nodes of remaining items keep their focus and input.
  */
 export function reconcile(list, items, keyOf, create, update) {
 	const keys = new Set(items.map(keyOf));
 	const old = new Map();
-	// First, because a node that is moved loses the focus.
+	// First, because a moved node loses the focus.
 	for (const child of [...list.children]) {
 		if (keys.has(child.itemKey)) {
 			old.set(child.itemKey, child);
@@ -89,12 +88,12 @@ export function reconcile(list, items, keyOf, create, update) {
 		}
 	}
 	if (document.activeElement !== focused && list.contains(focused)) {
-		// Its row was moved.
+		// The row of the focus was moved.
 		focused.focus({ preventScroll: true });
 	}
 }
 
-/** The focus goes on from its place, not from the start of the page. */
+/** Removes a node. The focus moves to a neighbour, not to the start of the page. */
 function remove(list, node) {
 	const focused = node.contains(document.activeElement);
 	const next = node.nextElementSibling ?? node.previousElementSibling;
@@ -105,7 +104,7 @@ function remove(list, node) {
 	}
 }
 
-/** Not by disabling it: a button that was pressed would lose the focus. */
+/** Enables a button. Not by the attribute disabled, with which a pressed button would lose the focus. */
 export function enable(button, enabled) {
 	attribute(button, "aria-disabled", enabled ? null : "true");
 }
@@ -114,7 +113,7 @@ export function isEnabled(button) {
 	return button.getAttribute("aria-disabled") !== "true";
 }
 
-/** Who waits besides those in the queue that is shown. */
+/** Returns the number of waiters besides the shown queue, as text. */
 export function waiting({ queueLength, waiters }) {
 	return waiters > queueLength ? waiters - queueLength + (queueLength > 0 ? " more" : "") + " inside of instances"
 		: queueLength > 0 ? "" : waiters === 0 ? "no waiters" : "empty";
@@ -124,7 +123,7 @@ export function count(number, one, many = one + "s") {
 	return number === 1 ? "1 " + one : number.toLocaleString("en") + " " + many;
 }
 
-/** A time in words: 0.4 ms, 120 ms, 3.2 s, 4 min, 3 h, 2 d. */
+/** Returns a duration as text: 0.4 ms, 120 ms, 3.2 s, 4 min, 3 h, 2 d. */
 export function duration(millis) {
 	if (millis < 1000) {
 		return (millis < 10 && millis % 1 ? millis.toFixed(1) : Math.round(millis)) + " ms";
@@ -139,13 +138,13 @@ export function duration(millis) {
 	return seconds < 86400 ? Math.floor(seconds / 3600) + " h" : Math.floor(seconds / 86400) + " d";
 }
 
-/** How long ago something was; never in the future, as other machines' clocks may have it. */
+/** Returns the time since an instant as text, at least zero although clocks differ. */
 export function ago(instant) {
 	const seconds = Math.floor((now() - new Date(instant)) / 1000);
 	return seconds < 1 ? "less than 1 s" : duration(seconds * 1000);
 }
 
-/** A time as logs tell it: UTC, without the day if that is today's. */
+/** Returns a time as in logs: UTC, without the day if it is today. */
 export function utc(instant) {
 	const [day, time] = new Date(instant).toISOString().slice(0, 19).split("T");
 	return (new Date(now()).toISOString().startsWith(day) ? "" : day + " ") + time;

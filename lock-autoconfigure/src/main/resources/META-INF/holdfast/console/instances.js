@@ -1,36 +1,36 @@
-// Who is in the fleet, and how others name it.
+// The instances of the fleet, and their names on the page.
 import { now } from "./api.js";
 import { ago, attribute, byId, element, reconcile, show, text } from "./dom.js";
 
-/** Each instance says every minute that it is there. */
+/** Time without a sign of an instance, which refreshes its registration every minute. */
 const OVERDUE = 75_000;
 
-/** So many are told at most. */
+/** Maximum number of instances in an answer. */
 const MOST = 1000;
 
 const MAX_CHIPS = 6;
 
 export class Instances {
 
-	/** All that were seen: each has a colour for as long as this page is open. */
+	/** All instances seen since the page was opened, with their colours. */
 	#places = new Map();
 
 	#present = [];
 
 	#self = null;
 
-	/** Whether all were told that are there. */
-	#told = false;
+	/** Whether the last answer had all instances. */
+	#complete = false;
 
-	/** As of when. */
+	/** Time of the last answer. */
 	#at = 0;
 
-	/** @param silent the ids of those that did not answer, or null if that is not known */
+	/** @param silent the ids of instances without an answer, or null if they are not known */
 	take(self, known, silent) {
 		this.#at = now();
 		this.#self = self.id;
-		this.#told = known.length > 0 && known.length < MOST;
-		// The one that answers is there, also if Redis has forgotten it.
+		this.#complete = known.length > 0 && known.length < MOST;
+		// The answering instance is present, also if Redis has forgotten it.
 		this.#present = known.some((each) => each.id === self.id) ? known : [self, ...known];
 		for (const instance of this.#present) {
 			const before = this.#places.get(instance.id);
@@ -38,21 +38,21 @@ export class Instances {
 			const quiet = silent?.includes(instance.id) ?? false;
 			this.#places.set(instance.id, { ...instance, registered, quiet, place: before?.place ?? this.#places.size % 8,
 				seen: instance.id === self.id || silent && !quiet ? this.#at : Math.max(registered, before?.seen ?? 0),
-				// One that polls never answers, but says now and then that it is there.
+				// A polling instance never answers, but refreshes its registration.
 				polls: quiet && before?.quiet && (before.polls || registered > before.registered) });
 		}
 	}
 
-	/** Whether it is the one that answered last; before the first answer any is. */
+	/** Returns whether an instance gave the last answer; true for all before the first answer. */
 	isSelf({ id }) {
 		return this.#self === null || this.#self === id;
 	}
 
-	/** What tells that an instance may be dead, or "". */
+	/** Returns the sign that an instance may be dead, as text, or "". */
 	silence(id) {
 		const instance = this.#places.get(id);
 		if (!instance) {
-			return id && this.#told ? "not seen for 3 min" : "";
+			return id && this.#complete ? "not seen for 3 min" : "";
 		}
 		const overdue = this.#at - instance.seen > OVERDUE;
 		return overdue || instance.quiet && !instance.polls ? "silent for " + ago(instance.seen) : "";
@@ -63,10 +63,10 @@ export class Instances {
 		return instance ? shortName(instance) : id ?? "a foreign client";
 	}
 
-	/** Who holds it or waits for it, and whether that one may be dead. */
+	/** Returns the name of a holder or waiter, with a sign that it may be dead. */
 	of({ instance, foreign, application, host, process }) {
 		const silence = this.silence(instance);
-		// One that has left is known by what is told of it alone.
+		// An instance that has left is known by this answer alone.
 		const name = host && !this.#places.has(instance) ? shortName({ id: instance, host, process }) : this.name(instance);
 		return foreign || !instance ? "a foreign client"
 			: (application ? application + " at " : "") + name + (silence && ", " + silence);
@@ -93,7 +93,7 @@ export class Instances {
 		});
 	}
 
-	/** Actors in their order; neighbours that look the same are counted. */
+	/** Shows holders or waiters in their order. Equal neighbours are counted. */
 	chips(list, actors, extra, length = actors.length) {
 		const runs = [];
 		for (const actor of actors) {
@@ -127,7 +127,7 @@ export class Instances {
 
 }
 
-/** Where an instance runs, in short: the machine without its domain, and the process. */
+/** Returns the place of an instance in short: the host without its domain, and the process. */
 function shortName({ id, host, process }) {
 	return !host ? id : (/^[\d.]+$|:/.test(host) ? host : host.split(".")[0]) + "/" + process;
 }

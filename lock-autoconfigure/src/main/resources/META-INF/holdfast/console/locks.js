@@ -1,10 +1,10 @@
-// The locks: who holds them, since when, and who waits.
+// The locks with their holders, times and waiters.
 import { now } from "./api.js";
 import { ago, attribute, byId, duration, element, enable, isEnabled, reconcile, show, text, visible, waiting } from
 	"./dom.js";
 import { Rows } from "./rows.js";
 
-/** A time to live grows by more than that with a renewal only. */
+/** Growth of a time to live, in milliseconds, that only a renewal causes. */
 const RENEWED = 500;
 
 export class LocksView {
@@ -17,12 +17,12 @@ export class LocksView {
 
 	#rows = new Rows();
 
-	/** What was seen of the time to live of each hold. */
+	/** Observed times to live, by hold. */
 	#seen = new Map();
 
 	writable = false;
 
-	/** @param open called to see one lock in detail */
+	/** @param open called to show the details of a lock */
 	constructor(actions, instances, open) {
 		this.#actions = actions;
 		this.#instances = instances;
@@ -97,26 +97,27 @@ export class LocksView {
 		const hold = holdOf(lock, first);
 		const before = this.#seen.get(hold);
 		const age = lock.granted ? Math.abs(now() - new Date(lock.granted)) : Infinity;
-		// Before its first renewal its age is missing from the whole; after a renewal that was seen, next to nothing.
+		// Before the first renewal, the whole is the rest and the age; after an observed renewal, about the rest.
 		const young = age < left / 3;
 		const longest = Math.max(before?.longest ?? 0, left, 1);
 		const whole = Math.max(before?.whole ?? 0, longest, young ? left + age : 0);
 		const known = before?.known || young || before && left > before.left + RENEWED;
 		this.#seen.set(hold, { left, longest, whole, known });
-		// Renewed at each third of its time, so that it never falls much below two thirds; what is foreign need not be.
+		// A lease is renewed at each third of its time, and rarely has less than two thirds left. A foreign lock need not be
+		// renewed.
 		const late = !first.foreign && (lock.late === true || left < longest / 2);
-		// Of what is seen in the middle of its time a bar would tell nothing.
+		// A bar needs the whole time, which is not known of a lease first seen in the middle of its time.
 		show(bar, known);
 		attribute(bar, "aria-valuemax", Math.ceil(whole / 1000));
 		attribute(bar, "aria-valuenow", Math.round(left / 1000));
 		attribute(bar, "aria-valuetext", duration(left) + (late ? " left, not renewed" : " left"));
 		bar.firstElementChild.style.transform = "scaleX(" + (left / whole).toFixed(3) + ")";
-		// A lease need not be renewed, as one that ends with its minHold; that of a dead instance is not.
+		// A lease without renewal, as within its minHold, is no sign of trouble; the lease of a dead instance is.
 		node.classList.toggle("late", late && this.#instances.silence(first.instance) !== "");
 		text(node.querySelector(".note"), duration(left) + (late ? " left, not renewed" : " left"));
 	}
 
-	/** A lease that is over says nothing about how long the next one is to be. */
+	/** Forgets ended leases: the next lease may have another time. */
 	#forget(locks) {
 		const held = new Set(locks.flatMap((lock) => lock.holders.map((holder) => holdOf(lock, holder))));
 		for (const hold of this.#seen.keys()) {

@@ -1,4 +1,4 @@
-// Keeps the page up to date: asks again and again while it is visible, less often while there is no answer.
+// Keeps the page up to date: requests the state repeatedly while the page is visible, less often without answers.
 import { Actions } from "./actions.js";
 import { api, forgetRights, now, RefusedError, rights, UnreachableError } from "./api.js";
 import { DetailView } from "./detail.js";
@@ -13,7 +13,7 @@ const INTERVAL = 1000;
 
 const LONGEST_INTERVAL = 15_000;
 
-/** An answer that takes long is much work: then there are few questions. */
+/** Minimum pause after an answer, in multiples of its time, because a slow answer is much work. */
 const REST = 3;
 
 const instances = new Instances();
@@ -44,10 +44,10 @@ let paused = false;
 
 let retryAt = 0;
 
-/** When all that is shown was last told; 0 if it never was. */
-let toldAt = 0;
+/** Time of the last complete answer; 0 for none. */
+let answeredAt = 0;
 
-/** What is in the way of that, as a sentence. */
+/** Reason why there is no complete answer, as a sentence, or null. */
 let trouble = null;
 
 let signedOut = false;
@@ -77,7 +77,7 @@ async function refresh() {
 		failures++;
 		signedOut = error.status === 401;
 		trouble = error instanceof UnreachableError ? error.message : signedOut ? "You are not signed in any more."
-			: error instanceof RefusedError ? "This instance answers, but not what was asked for: " + error.message + "."
+			: error instanceof RefusedError ? "This instance refuses the request: " + error.message + "."
 				: "Not understood: " + error.message + ".";
 	}
 	finally {
@@ -86,7 +86,7 @@ async function refresh() {
 	}
 }
 
-/** Shows only what is known: of what is not, that of the last time stays, with its time. */
+/** Shows an answer. Without a complete answer, the last state stays, with its time. */
 function take(answers, wanted) {
 	const all = Object.values(answers);
 	const problem = all.map((answer) => answer.fleet.problem).find(Boolean);
@@ -97,7 +97,7 @@ function take(answers, wanted) {
 	if (!known) {
 		return;
 	}
-	toldAt = now();
+	answeredAt = now();
 	const [{ instance, fleet }] = all;
 	text(byId("application"), instance.application ?? "");
 	document.title = (instance.application ? instance.application + " · " : "") + "Holdfast console";
@@ -120,7 +120,7 @@ function take(answers, wanted) {
 	}
 }
 
-/** Shows what may be read, and changed. */
+/** Shows the parts that may be read, and the actions that are allowed. */
 async function allowed() {
 	const endpoints = await rights();
 	const ids = Object.keys(views).filter((id) => endpoints[id]);
@@ -138,7 +138,7 @@ async function allowed() {
 	return ids;
 }
 
-/** How many there are, as of which time if that is not now. */
+/** Shows numbers of holders and waiters, with the time of an old count. */
 function numbers(id, { held, waiting, complete, counted }) {
 	const old = complete ? age(counted) : "";
 	for (const [cell, number] of [[id, held], [id + "-waiters", waiting]]) {
@@ -168,7 +168,7 @@ function schedule(took) {
 	status();
 }
 
-/** Keeps in the address what is shown: to be loaded again, and sent to others. Behind the '#', which no server is told. */
+/** Keeps the view in the address, for reloads and links. Behind the '#', which is not sent to the server. */
 function keep() {
 	const address = new URLSearchParams();
 	[...Object.values(queries), detail].forEach((part) => part.keepIn(address));
@@ -196,23 +196,23 @@ function soon() {
 
 function status() {
 	const stale = failures > 0;
-	document.body.classList.toggle("stale", stale && toldAt > 0);
+	document.body.classList.toggle("stale", stale && answeredAt > 0);
 	show(byId("outage").parentElement, trouble);
 	show(byId("sign-in"), trouble && signedOut);
-	text(byId("outage"), trouble ? trouble + (stale ? toldAt > 0 ? " What is shown is of " + timeOfDay(toldAt) + "."
+	text(byId("outage"), trouble ? trouble + (stale ? answeredAt > 0 ? " This is the state of " + timeOfDay(answeredAt) + "."
 		: " Nothing is known yet." : "") : "");
-	if (stale && toldAt === 0) {
+	if (stale && answeredAt === 0) {
 		["locks", "semaphores", "instances"].forEach((id) => text(byId(id + "-state"), "Not known yet."));
 	}
 	const line = byId("connection");
-	attribute(line, "title", toldAt > 0 ? "as of " + utc(toldAt) + " UTC" : null);
+	attribute(line, "title", answeredAt > 0 ? "as of " + utc(answeredAt) + " UTC" : null);
 	if (paused) {
 		attribute(line, "data-state", "paused");
-		text(line, "Paused" + (toldAt > 0 ? " · as of " + timeOfDay(toldAt) : ""));
+		text(line, "Paused" + (answeredAt > 0 ? " · as of " + timeOfDay(answeredAt) : ""));
 	}
 	else if (stale) {
 		attribute(line, "data-state", "away");
-		text(line, (toldAt > 0 ? "Stale, as of " + timeOfDay(toldAt) + " · " : "") + "asking again in "
+		text(line, (answeredAt > 0 ? "Stale, as of " + timeOfDay(answeredAt) + " · " : "") + "asking again in "
 			+ duration(Math.max(0, Math.ceil((retryAt - Date.now()) / 1000) * 1000)));
 	}
 	else {
@@ -243,14 +243,14 @@ byId("detail").addEventListener("close", keep);
 byId("sign-in").addEventListener("click", () => location.reload());
 
 window.addEventListener("hashchange", () => {
-	// The link that skips the top of the page says nothing of what is shown.
+	// The link that skips the top of the page changes no view.
 	if (location.hash !== "#main") {
 		restore();
 		soon();
 	}
 });
 
-// So that the time until the next try counts down.
+// Count down to the next attempt.
 setInterval(() => failures > 0 && status(), 1000);
 
 restore();

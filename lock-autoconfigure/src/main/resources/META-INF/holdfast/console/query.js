@@ -1,16 +1,16 @@
-// What is searched for, how much of it there is, and on which page.
+// Search of locks or semaphores: terms, numbers and pages.
 import { api, now } from "./api.js";
 import { byId, count, duration, enable, isEnabled, show, text } from "./dom.js";
 
 const TYPING = 250;
 
-/** For how long it is told that a key is not there. */
+/** Time for which the absence of a key is shown, in milliseconds. */
 const MISSING = 10_000;
 
-/** Until then a count is taken for one of now. */
+/** Maximum age of a count that is shown without its age, in milliseconds. */
 const FRESH = 5000;
 
-/** How long ago something was counted, or "" if that is not worth telling. */
+/** Returns the age of a count as text, or "" for a recent count. */
 export function age(counted) {
 	const millis = now() - new Date(counted);
 	return millis > FRESH ? duration(Math.floor(millis / 1000) * 1000) + " ago" : "";
@@ -28,15 +28,15 @@ export class Query {
 
 	#pages = 1;
 
-	/** Whether what is found is to be told, as it was asked for and does not just change. */
-	#asked = false;
+	/** Whether screen readers are to read the result, because it answers a request of the user. */
+	#requested = false;
 
-	/** The key that was looked for and is not there, and when that was. */
+	/** Absent key of the last search for one key, and the time of its answer. */
 	#missing = { key: "", at: 0 };
 
 	/**
-	 * @param changed called when something else is wanted
-	 * @param open called to see one in detail
+	 * @param changed called after a change of the search
+	 * @param open called to show details
 	 */
 	constructor(id, one, changed, open) {
 		this.#id = id;
@@ -45,7 +45,7 @@ export class Query {
 		const again = () => {
 			clearTimeout(this.#timer);
 			this.#page = 1;
-			this.#ask(changed);
+			this.#request(changed);
 		};
 		tools.addEventListener("submit", (event) => {
 			event.preventDefault();
@@ -62,7 +62,7 @@ export class Query {
 		const turn = (button, by) => button.addEventListener("click", () => {
 			if (isEnabled(button)) {
 				this.#page += by;
-				this.#ask(changed);
+				this.#request(changed);
 			}
 		});
 		turn(this.#button("previous"), -1);
@@ -74,14 +74,14 @@ export class Query {
 		return { search: search.value.trim(), filter: filter.value, sort: sort.value, page: this.#page };
 	}
 
-	/** Keeps in an address what is wanted, but for what is so at first. */
+	/** Keeps the search in an address, without default values. */
 	keepIn(address) {
 		const first = { search: "", filter: "", sort: "key", page: 1 };
 		Object.entries(this.wanted).filter(([name, value]) => value !== first[name])
 			.forEach(([name, value]) => address.set(this.#id + "-" + name, value));
 	}
 
-	/** What an address says that makes no sense is as it is at first. */
+	/** Restores the search from an address, with defaults for invalid values. */
 	restore(address) {
 		const { search, filter, sort } = byId(this.#id + "-tools").elements;
 		const kept = (name) => address.get(this.#id + "-" + name) ?? "";
@@ -92,12 +92,12 @@ export class Query {
 		this.#page = /^[1-9]\d{0,5}$/.test(kept("page")) ? Number(kept("page")) : 1;
 	}
 
-	/** Whether an answer to a question is still what is wanted. */
+	/** Returns whether an answer is for the current search. */
 	isFor(wanted) {
 		return JSON.stringify(wanted) === JSON.stringify(this.wanted);
 	}
 
-	/** Shows how much was found. Returns whether there is another page to ask for. */
+	/** Shows the number of results. Returns whether another page has to be requested. */
 	show(found, shown) {
 		const { matching, total, complete } = found;
 		const old = complete ? age(found.counted) : "";
@@ -112,9 +112,9 @@ export class Query {
 			+ (complete ? "" : "at least ") + count(total, this.#one)
 			+ (complete ? old && " · counted " + old : " · still counting")
 			+ (missing ? " · none has exactly this key now" : ""));
-		if (this.#asked) {
-			this.#asked = false;
-			text(byId(this.#id + "-told"), byId(this.#id + "-found").textContent);
+		if (this.#requested) {
+			this.#requested = false;
+			text(byId(this.#id + "-status"), byId(this.#id + "-found").textContent);
 		}
 		show(byId(this.#id + "-state"), shown === 0);
 		text(byId(this.#id + "-state"), total === 0 ? "No " + this.#one + " is held or waited for."
@@ -127,7 +127,7 @@ export class Query {
 		return false;
 	}
 
-	/** Looks for exactly one key, in the store: it may have come since they were counted. */
+	/** Searches the store for exactly one key, which may be newer than the last count. */
 	async #find(key, open, changed) {
 		const answer = key ? await api.one(this.#id, key).catch(() => null) : null;
 		if (!answer || this.wanted.search !== key || document.querySelector("dialog[open]")) {
@@ -138,13 +138,13 @@ export class Query {
 		}
 		else if (!answer.fleet.problem) {
 			this.#missing = { key, at: now() };
-			this.#ask(changed);
+			this.#request(changed);
 		}
 	}
 
-	#ask(changed) {
-		this.#asked = true;
-		text(byId(this.#id + "-told"), "");
+	#request(changed) {
+		this.#requested = true;
+		text(byId(this.#id + "-status"), "");
 		changed();
 	}
 

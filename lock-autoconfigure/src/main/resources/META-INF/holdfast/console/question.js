@@ -1,4 +1,4 @@
-// What is asked before a change that may do harm, with the holder, as long as it is open.
+// Confirmation of a change that may do harm, with the current holder.
 import { api, fenceOf } from "./api.js";
 import { ago, byId, count, element, fill, quoted, show, text } from "./dom.js";
 
@@ -14,14 +14,14 @@ export class Question {
 		this.#instances = instances;
 	}
 
-	/** Whether all requests are to be stopped. */
+	/** Returns whether the user confirms to stop all requests. */
 	stop(key) {
 		this.#show([], "Limit 0 stops all requests for its permits, at all instances, until another limit is set or it is "
 			+ "cleared. Holders keep what they have.");
 		return this.#answer(["Stop all requests for permits of ", quoted(key), "?"], "Set limit 0");
 	}
 
-	/** Whether that is to be released which the page shows. If it has another holder by now, it cannot be. */
+	/** Returns whether the user confirms the release of the shown holder, which is not possible after a change of the holder. */
 	async release(id, seen) {
 		this.#show(this.#facts(id, seen), consequence(id, seen));
 		const answer = this.#answer(id === "locks" ? ["Release lock ", quoted(seen.key), "?"]
@@ -32,7 +32,7 @@ export class Question {
 			const one = await api.one(id, seen.key).then(({ fleet }) => fleet[id]?.[0] ?? (fleet.problem ? null : {}),
 				() => null);
 			if (open) {
-				// While it cannot be seen, what is shown stays: another holder's lock would not be released.
+				// Without an answer, the last state stays: the lock of another holder would not be released.
 				if (one) {
 					this.#look(id, seen, one);
 				}
@@ -102,7 +102,7 @@ export class Question {
 
 }
 
-/** Who gets it, and what those do that have it. */
+/** Returns the consequence for waiters and holders. */
 function consequence(id, { holders, holderCount = holders.length, queueLength, waiters = queueLength, inside }) {
 	const waiting = Math.max(waiters, queueLength + (inside?.length ?? 0));
 	if (id === "semaphores") {

@@ -1,4 +1,4 @@
-// Rows that stay for a while when what they show is over, so that the page does not jump.
+// Rows that stay for some seconds after the end of their lock or semaphore, so that the page does not jump.
 
 const LINGER = 4000;
 
@@ -9,8 +9,7 @@ export class Rows {
 	#wanted = "";
 
 	/**
-	 * What is there, in its order, and what was there until a short time ago, in its place. What has the focus stays as
-	 * long as it has it.
+	 * Returns the rows of the items in their order, and recently ended rows in their places. A row with the focus stays.
 	 */
 	with(items, list, wanted) {
 		const now = Date.now();

@@ -1,4 +1,4 @@
-// The semaphores: how many permits are used, who waits, and their limits.
+// The semaphores with their used permits, waiters and limits.
 import { attribute, byId, count, element, enable, isEnabled, reconcile, show, text, visible, waiting } from
 	"./dom.js";
 import { Rows } from "./rows.js";
@@ -17,7 +17,7 @@ export class SemaphoresView {
 
 	writable = false;
 
-	/** @param open called to see one semaphore in detail */
+	/** @param open called to show the details of a semaphore */
 	constructor(actions, instances, open) {
 		this.#actions = actions;
 		this.#instances = instances;
@@ -91,7 +91,7 @@ export class SemaphoresView {
 			(waiter) => (waiter.permits > 1 ? waiter.permits + " permits" : null), semaphore.queueLength);
 		text(node.querySelector(".queue .here"), waiting(semaphore));
 		const input = node.querySelector("input");
-		// Empty where none is known: 0 would stop all.
+		// Empty without a known limit: 0 would stop all requests.
 		const known = String(semaphore.limit ?? "");
 		if (!input.dataset.typed && document.activeElement !== input && input.value !== known) {
 			input.value = known;
@@ -103,7 +103,7 @@ export class SemaphoresView {
 
 }
 
-/** Permits that one instance holds in several leases are shown together. */
+/** Sums the permits of several leases of an instance. */
 function byInstance(holders) {
 	const sums = new Map();
 	for (const holder of holders) {
@@ -114,7 +114,7 @@ function byInstance(holders) {
 	return [...sums.values()].sort((a, b) => String(a.instance).localeCompare(String(b.instance)));
 }
 
-/** A square for each permit; a bar where there are too many. */
+/** Shows a square for each permit, or a bar for many permits. */
 function permits(node, used, limit) {
 	const all = Math.max(used, limit);
 	attribute(node, "aria-valuemax", all);

@@ -364,7 +364,7 @@ class LocksEndpointTests {
 		UsageDescriptor view = locks();
 		assertThat(view.held()).extracting(Request::key).containsExactly("stock:1");
 		assertThat(view.fleet().locks()).isEmpty();
-		assertThat(view.fleet().problem()).startsWith("The look for locks failed: ");
+		assertThat(view.fleet().problem()).startsWith("The search for locks failed: ");
 	}
 
 }

@@ -76,11 +76,11 @@ class StoreTroubleTests {
 		UsageDescriptor view = new LocksEndpoint(this.engine).locks(null, null);
 		assertThat(view.held()).extracting(UsageDescriptor.Request::key).containsExactly("stock");
 		assertThat(view.cut()).isTrue();
-		assertThat(view.fleet().problem()).startsWith("The look at this instance failed: ");
+		assertThat(view.fleet().problem()).startsWith("The report of this instance failed: ");
 		UsageDescriptor semaphores = new SemaphoresEndpoint(this.engine).semaphores(null, null);
 		assertThat(semaphores.held()).extracting(UsageDescriptor.Request::key).containsExactly("calls");
 		assertThat(semaphores.cut()).isTrue();
-		assertThat(semaphores.fleet().problem()).startsWith("The look at this instance failed: ");
+		assertThat(semaphores.fleet().problem()).startsWith("The report of this instance failed: ");
 		this.end.countDown();
 		await().untilAsserted(() -> assertThat(new LocksEndpoint(this.engine).locks(null, null).cut()).isFalse());
 		caller.join();
@@ -92,7 +92,7 @@ class StoreTroubleTests {
 		AtomicLong unreached = new AtomicLong();
 		try (LeaseEngine silent = new LeaseEngine(silent(unreached), EngineSettings.defaults())) {
 			LocksEndpoint endpoint = new LocksEndpoint(silent);
-			String problem = "The look for locks failed: the store (Redis) did not answer within 1000 ms";
+			String problem = "The search for locks failed: the store (Redis) did not answer within 1000 ms";
 			assertThat(endpoint.locks(null, null).fleet().problem()).isEqualTo(problem);
 			unreached.set(1);
 			assertThat(endpoint.locks(null, null).fleet().problem())
@@ -120,10 +120,10 @@ class StoreTroubleTests {
 		this.store.close();
 		LocksEndpoint endpoint = new LocksEndpoint(this.engine);
 		SemaphoresEndpoint semaphores = new SemaphoresEndpoint(this.engine);
-		expectUnavailable(() -> endpoint.lock("a"), "The look at 'a' failed: ");
+		expectUnavailable(() -> endpoint.lock("a"), "The inspection of 'a' failed: ");
 		expectUnavailable(() -> endpoint.release("a", null, SecurityContext.NONE),
 				"The forced release of lock 'a' failed: ");
-		expectUnavailable(() -> semaphores.semaphore("a"), "The look at 'a' failed: ");
+		expectUnavailable(() -> semaphores.semaphore("a"), "The inspection of 'a' failed: ");
 		expectUnavailable(() -> semaphores.limit("a", 1, null, SecurityContext.NONE),
 				"Setting the limit of semaphore 'a' failed: ");
 		expectUnavailable(() -> semaphores.release("a", SecurityContext.NONE),

@@ -209,7 +209,7 @@ class DistributedLockKeyTests {
 			.withMessageContaining("Write the name of an existing public property or method");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.first(List.of()))
 			.withMessageContaining("EL1025E")
-			.withMessageContaining("if there are fewer");
+			.withMessageContaining("allows fewer elements");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.quotient(0))
 			.withMessageContaining("Correct the expression, or refuse the call");
 	}

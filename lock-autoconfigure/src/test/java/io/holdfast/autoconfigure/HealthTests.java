@@ -93,7 +93,7 @@ class HealthTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("A missing subscription is healthy if waiters ask at intervals")
+	@DisplayName("A missing subscription is healthy if waiters poll")
 	void polling() {
 		RedisServer server = this.redis.startServer();
 		on(server).withPropertyValues("holdfast.wake-up.mode=polling").run((context) -> {
@@ -191,12 +191,12 @@ class HealthTests extends RedisTestCase {
 		acl(server, "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all", "-info");
 		on(server).withPropertyValues("spring.data.redis.username=app", "spring.data.redis.password=secret")
 			.run((context) -> {
-				await().atMost(SOON).until(() -> output.toString().contains("ask for its settings"));
+				await().atMost(SOON).until(() -> output.toString().contains("read its settings"));
 				await().atMost(SOON).until(() -> health(context).getStatus().equals(Status.UP));
 				assertThat(health(context).getDetails()).containsKey("warnings");
 			});
-		assertThat(output.toString()).containsPattern("INFO .*ask for its settings")
-			.doesNotContainPattern("WARN .*ask for its settings");
+		assertThat(output.toString()).containsPattern("INFO .*read its settings")
+			.doesNotContainPattern("WARN .*read its settings");
 	}
 
 	@Test

@@ -167,7 +167,7 @@ class SingleLineMessagesTests {
 		this.semaphores.admin().clearLimit(KEY);
 		assertInOneLine(catchThrowable(() -> locks.locks("b\nFORGED:", null)));
 		assertThat(output).contains("Released lock '" + SHOWN_KEY + "' by force")
-			.contains(", as an endpoint was asked by anna\\u000aFORGED")
+			.contains(" (requested at an endpoint by anna\\u000aFORGED)")
 			.contains("Lock '" + SHOWN_KEY + "' was not released: its fencing token is not 1")
 			.contains("Found nothing to release of lock '" + SHOWN_KEY + "'")
 			.contains("The limit of semaphore '" + SHOWN_KEY + "' was set to 3")

@@ -196,7 +196,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 		assertThatExceptionOfType(IllegalArgumentException.class)
 			.isThrownBy(() -> this.service.acquireAsync(LockRequest.of("k").lossMargin(Duration.ofMillis(10_001))))
 			.withMessage("lossMargin of lock 'k' is 10001 ms, more than a third of its lease time of 30000 ms: "
-					+ "ask with a lossMargin of 10000 ms at most, or with a longer leaseTime");
+					+ "request a lossMargin of 10000 ms at most, or a longer leaseTime");
 		assertThat(this.store.sent()).isEmpty();
 	}
 

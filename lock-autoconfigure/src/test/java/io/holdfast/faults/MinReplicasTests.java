@@ -193,7 +193,7 @@ class MinReplicasTests {
 				assertThat(instance.acquire(SemaphoreRequest.of(KEY, 3)).release()).isEqualTo(ReleaseResult.RELEASED);
 			});
 			// On a busy machine a replica may be late once more.
-			assertThat(warnings(log)).last().asString().startsWith("INFO ").contains("confirm again");
+			assertThat(warnings(log)).last().asString().startsWith("INFO ").contains("confirm grants again");
 		}
 	}
 

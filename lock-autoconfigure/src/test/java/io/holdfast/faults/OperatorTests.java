@@ -71,7 +71,7 @@ class OperatorTests extends ProxiedTestCase {
 			.anyMatch((line) -> line.startsWith("INFO Released lock 'a' by force, " + whose + " (")
 					&& line.contains(", process " + ProcessHandle.current().pid() + " on ")
 					&& line.endsWith("), thread '" + Thread.currentThread().getName() + "'" + fence
-							+ ", as an endpoint was asked by an unknown user"));
+							+ " (requested at an endpoint by an unknown user)"));
 	}
 
 	@Test
@@ -85,7 +85,7 @@ class OperatorTests extends ProxiedTestCase {
 		this.fleet.observer().opsForValue().set(this.fleet.lockKey("a"), "stranger", Duration.ofMinutes(1));
 		locks().release("a", null, SecurityContext.NONE);
 		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was released by force; its owner: FOREIGN",
-				"INFO Released lock 'a' by force, as an endpoint was asked by an unknown user");
+				"INFO Released lock 'a' by force (requested at an endpoint by an unknown user)");
 	}
 
 	@Test
@@ -96,9 +96,9 @@ class OperatorTests extends ProxiedTestCase {
 			.isThrownBy(
 					() -> new SemaphoresEndpoint(this.instance.engine()).limit("calls", 9, null, SecurityContext.NONE))
 			.withMessageEndingWith(UNKNOWN);
-		assertThat(this.lines.aboveDebug()).contains("WARN The limit of semaphore 'calls' was to be set to 9, as an "
-				+ "endpoint was asked by an unknown user. Setting the limit of semaphore 'calls' failed: the store "
-				+ "(Redis) did not answer within 500 ms. " + UNKNOWN);
+		assertThat(this.lines.aboveDebug()).contains("WARN The limit of semaphore 'calls' was to be set to 9 "
+				+ "(requested at an endpoint by an unknown user). Setting the limit of semaphore 'calls' failed: the "
+				+ "store (Redis) did not answer within 500 ms. " + UNKNOWN);
 	}
 
 	@Test
@@ -107,9 +107,9 @@ class OperatorTests extends ProxiedTestCase {
 		this.proxy.blackHole();
 		assertThatExceptionOfType(LeaseStoreException.class)
 			.isThrownBy(() -> locks().release("a", null, SecurityContext.NONE));
-		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was to be released by force, as an endpoint was "
-				+ "asked by an unknown user. The forced release of lock 'a' failed: the store (Redis) did not answer "
-				+ "within 500 ms");
+		assertThat(this.lines.aboveDebug()).contains("WARN Lock 'a' was to be released by force "
+				+ "(requested at an endpoint by an unknown user). The forced release of lock 'a' failed: the store "
+				+ "(Redis) did not answer within 500 ms");
 	}
 
 	@Test
@@ -123,8 +123,8 @@ class OperatorTests extends ProxiedTestCase {
 		assertThat(next.isHeld()).isTrue();
 		assertThat(this.instance.locks().status("a").isLocked()).isTrue();
 		assertThat(this.lines.aboveDebug()).contains("INFO Lock 'a' was not released: its fencing token is not " + seen
-				+ " any more, but " + next.fencingToken() + ", so it was granted again since then, as an endpoint was "
-				+ "asked by an unknown user");
+				+ " any more, but " + next.fencingToken() + ", so it was granted again since then (requested at an "
+				+ "endpoint by an unknown user)");
 		next.release();
 		LockLease read = this.instance.acquire(LockRequest.of("a").mode(LockMode.READ));
 		locks().release("a", next.fencingToken(), SecurityContext.NONE);

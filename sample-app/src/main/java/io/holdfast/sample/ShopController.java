@@ -60,7 +60,7 @@ class ShopController {
 				POST   /quotes?orders=60                         call a slow carrier, without and with the semaphore
 				GET    /quotes/limit                             read how many calls the carrier gets at a time
 				PUT    /quotes/limit?limit=5                     change that, for all instances
-				DELETE /quotes/limit                             let it be what is configured again
+				DELETE /quotes/limit                             restore the configured limit
 				POST   /freeze?seconds=8&writers=12              have a holder freeze while others want its lock; and Redis lose the lock: &lose=true
 				GET    /reports                                  read who wrote the last reports, of which one is due every two seconds
 				GET    /settings                                 read the settings, and who edits them

@@ -277,7 +277,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 				"8000".getBytes(), "ALL".getBytes()));
 		page.until("the outage is shown", () -> page.isShown("#outage"));
 		assertThat(page.text("#outage")).contains("the store (Redis) did not answer within")
-			.containsPattern("What is shown is of \\d\\d:\\d\\d:\\d\\d\\.$");
+			.containsPattern("This is the state of \\d\\d:\\d\\d:\\d\\d\\.$");
 		assertThat(page.text("#connection")).startsWith("Stale, as of ");
 		assertThat(page.lock("known").isHeld()).isTrue();
 		assertThat(page.text("#count-instances")).isEqualTo("2");
@@ -298,7 +298,7 @@ class ConsoleBrowserTests extends ConsoleTestCase {
 		assertThat(page.text("#rights")).startsWith("This instance allows changes of locks and semaphores.");
 		third.context().close();
 		page.until("the outage is shown", () -> page.text("#outage")
-			.matches("This instance does not answer\\. What is shown is of \\d\\d:\\d\\d:\\d\\d\\."));
+			.matches("This instance does not answer\\. This is the state of \\d\\d:\\d\\d:\\d\\d\\."));
 		assertThat(page.isShown("#outage")).isTrue();
 		assertThat(page.text("#connection")).startsWith("Stale, as of ").contains("asking again in ");
 		Instance back = instances.start(port, "--management.endpoint.locks.access=read-only",

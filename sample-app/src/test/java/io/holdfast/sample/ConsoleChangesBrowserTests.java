@@ -47,7 +47,7 @@ class ConsoleChangesBrowserTests extends ConsoleTestCase {
 		assertAnnounced("The limit of ‘carrier’ is 12 now, at all instances.");
 		assertThat(quotes.join()).isNotNull();
 		page.click("[aria-label=\"Clear the operator's limit of carrier\"]");
-		assertAnnounced("The limit of ‘carrier’ is what is configured again.");
+		assertAnnounced("The limit of ‘carrier’ is the configured limit again.");
 		assertThat(first.send(HttpMethod.GET, "/quotes/limit", QuotesResult.Limit.class).setByOperator()).isFalse();
 	}
 

@@ -140,7 +140,7 @@ class ConsoleForgeryTests {
 			assertThat(page.isShown("#sign-in")).isFalse();
 			page.forget();
 			page.until("the result is announced", () -> page.isShown("#sign-in")
-					&& page.text("#outage").startsWith("You are not signed in any more. What is shown is of "));
+					&& page.text("#outage").startsWith("You are not signed in any more. This is the state of "));
 			assertThat(page.violations()).isEmpty();
 			page.screenshot("console-signed-out", false);
 			page.click("#sign-in");

@@ -76,7 +76,7 @@ class EndpointsWithoutRedisTests {
 					.isOk()
 					.expectBody()
 					.jsonPath("$.fleet.problem")
-					.value(String.class, (problem) -> assertThat(problem).startsWith("The look for " + endpoint));
+					.value(String.class, (problem) -> assertThat(problem).startsWith("The search for " + endpoint));
 				expectUnavailable(instance.http().get().uri("/actuator/" + endpoint + "/a"));
 				expectUnavailable(instance.http().delete().uri("/actuator/" + endpoint + "?key=a"));
 			}

@@ -64,7 +64,7 @@ public final class Fleet implements InstanceDirectory {
 	 */
 	private static final long PAGE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-	private static final String LOOK_HERE = "The look at this instance";
+	private static final String OWN_REPORT = "The report of this instance";
 
 	private final EngineContext context;
 
@@ -180,7 +180,7 @@ public final class Fleet implements InstanceDirectory {
 					.sendInTime(Command.FLEET,
 							() -> this.context.store.instances()
 								.members(InstanceRegistration.RETENTION, MAX_PER_SINGLE_KEY)),
-				"The look for instances");
+				"The search for instances");
 		Optional.ofNullable(this.membership).ifPresent((known) -> known.copy(members));
 		return members;
 	}
@@ -218,7 +218,7 @@ public final class Fleet implements InstanceDirectory {
 	 * @return the report
 	 */
 	public InstanceReport report(@Nullable String key) {
-		return answer(this.reporter.report(key), LOOK_HERE);
+		return answer(this.reporter.report(key), OWN_REPORT);
 	}
 
 	/**
@@ -239,7 +239,7 @@ public final class Fleet implements InstanceDirectory {
 	 */
 	public FleetReport reports(@Nullable String key) {
 		String name = ReportCollector.name(key);
-		InstanceReport own = answer(this.reporter.answer(ReportCollector.wantedKey(name)), LOOK_HERE);
+		InstanceReport own = answer(this.reporter.answer(ReportCollector.wantedKey(name)), OWN_REPORT);
 		Optional<String> subject = Optional.ofNullable(key);
 		CompletableFuture<FleetReport> question = this.questions.compute(subject,
 				(k, current) -> (current != null && !current.isDone()) ? current
@@ -298,7 +298,7 @@ public final class Fleet implements InstanceDirectory {
 		// Not inside send(..), where an invalid cursor would become a failure of the
 		// store.
 		CompletableFuture<Page> scan = this.context.store.fleet().scan(kind, cursor, wanted);
-		Page page = answer(this.context.sendInTime(Command.INSPECT, () -> scan), "The look for " + what(kind));
+		Page page = answer(this.context.sendInTime(Command.INSPECT, () -> scan), "The search for " + what(kind));
 		List<Find> finds = page.finds();
 		List<Standing> standings = lookAt(kind, finds.stream().map(Find::key), most);
 		return new Standings(IntStream.range(0, finds.size())
@@ -327,7 +327,7 @@ public final class Fleet implements InstanceDirectory {
 		List<CompletableFuture<Standing>> looks = keys
 			.map((key) -> this.context.inspect(new Resource(kind, key), most, most))
 			.toList();
-		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The look at " + what(kind));
+		answer(CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new)), "The inspection of " + what(kind));
 		return looks.stream().map(CompletableFuture::join).toList();
 	}
 
@@ -340,7 +340,7 @@ public final class Fleet implements InstanceDirectory {
 		return answer(this.context.inspect(resource, MAX_PER_SINGLE_KEY, MAX_PER_SINGLE_KEY).thenCompose((standing) -> {
 			boolean seen = resource.kind() == Kind.SEMAPHORE || !standing.isEmpty();
 			return seen ? CompletableFuture.completedFuture(standing) : lookForForeign(standing);
-		}), "The look at '" + resource.key() + "'");
+		}), "The inspection of '" + resource.key() + "'");
 	}
 
 	/**

@@ -49,7 +49,7 @@ public interface InstanceStore {
 	 * Request a report from all other instances.
 	 * @param instanceId the id of the requesting instance
 	 * @param report the unique name of the report, 32 hexadecimal digits
-	 * @return a future of the instances that were asked
+	 * @return a future of the queried instances
 	 */
 	CompletableFuture<Asked> ask(String instanceId, String report);
 
@@ -83,7 +83,7 @@ public interface InstanceStore {
 	}
 
 	/**
-	 * Public ids of the instances that were asked for a report.
+	 * Public ids of the instances queried for a report.
 	 *
 	 * @param present the instances that may have received the request
 	 * @param absent the instances that have certainly not received the request

@@ -232,7 +232,7 @@ public final class NotificationListener implements AutoCloseable {
 						+ " polling: " + reason
 				: reason;
 		if (this.trouble == null) {
-			logger.warn("Wake-ups are not received from Redis; until they are, waiters ask at intervals. " + advice);
+			logger.warn("Wake-ups are not received from Redis; until they are, waiters poll. " + advice);
 		}
 		this.trouble = advice;
 	}
