@@ -61,7 +61,9 @@ public final class HoldfastHealthIndicator extends AbstractHealthIndicator {
 		List<StoreDiagnostic> findings = this.latest.get();
 		EngineStatus engineStatus = this.engine.status();
 		String silence = this.latest.trouble();
-		String trouble = Stream.of(engineStatus.refusal(), engineStatus.trouble(), silence)
+		// A refusal from before an outage is no reason any more.
+		String refusal = (silence == null) ? engineStatus.refusal() : null;
+		String trouble = Stream.of(refusal, engineStatus.trouble(), silence)
 			.filter(Objects::nonNull)
 			.findFirst()
 			.orElse(null);

@@ -1,5 +1,6 @@
 package io.holdfast.faults;
 
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
@@ -10,6 +11,7 @@ import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.actuate.HoldfastHealthIndicator;
+import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
@@ -106,6 +108,23 @@ class RefusalHealthTests extends RedisTestCase {
 		check(instance);
 		assertUp(instance);
 		assertThat(fleet.keysBesidesFences()).isEmpty();
+	}
+
+	@Test
+	@DisplayName("Silence of the server replaces an earlier error in health")
+	void silenceAfterError() {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		FaultProxy proxy = fleet.proxy();
+		Instance instance = fleet.start(proxy, NO_CHECKS);
+		Use.LOCK.acquire(instance).close();
+		fleet.onServer(Trouble.FULL_MEMORY::begin);
+		assertRefused(instance, Use.LOCK);
+		fleet.onServer(Trouble.FULL_MEMORY::end);
+		assertDegraded(instance, Trouble.FULL_MEMORY.word);
+		proxy.blackHole();
+		assertThat(new HoldfastHealthIndicator(instance.engine(), Duration.ofSeconds(1)).health().getDetails())
+			.containsEntry("trouble", "Redis does not answer");
+		proxy.pass();
 	}
 
 	@Test
