@@ -152,7 +152,7 @@ function cycles(all) {
 	const sentences = all.map((cycle) => cycle.waits.map((wait) => actor(wait) + " waits for '" + visible(wait.key) + "' of "
 		+ actor(wait.holder)).join("; "));
 	show(byId("cycles"), sentences.length > 0);
-	text(byId("cycles"), sentences.map((sentence) => "These wait for each other and will not get on: " + sentence + ".")
+	text(byId("cycles"), sentences.map((sentence) => "These threads wait for each other (deadlock): " + sentence + ".")
 		.join(" "));
 }
 
