@@ -200,8 +200,8 @@ final class MethodLease {
 		}
 		if (this.method.handler().failing.add(this.service)) {
 			logger.warn(this.method.annotatedMethod()
-					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further calls that do so "
-					+ "are not logged until the store answers again. " + ex.getMessage());
+					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further such calls are "
+					+ "not logged until permits are granted again. " + ex.getMessage());
 		}
 		return new UnguardedPermits(permits, ex);
 	}

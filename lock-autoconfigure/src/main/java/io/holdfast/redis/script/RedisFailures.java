@@ -192,7 +192,8 @@ public final class RedisFailures {
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
-			return refused("Redis refuses the application's user or password: " + text, false, error);
+			return refused("Redis refuses the application's user or password (spring.data.redis.username, "
+					+ "spring.data.redis.password): " + text, false, error);
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
