@@ -44,8 +44,6 @@ final class ExpressionSyntax {
 	/** Variables of the Spring Expression Language. */
 	private static final Set<String> OWN_VARIABLES = Set.of("root", "this");
 
-	private static final Properties PROPERTIES = new Properties();
-
 	private ExpressionSyntax() {
 	}
 
@@ -152,7 +150,8 @@ final class ExpressionSyntax {
 	 * Return the method or field that is read for a property of a type, or {@code null}.
 	 */
 	static @Nullable Member property(Class<?> type, String name) {
-		return PROPERTIES.find(type, name);
+		// Not shared: Spring's accessor keeps each type, and thereby its class loader.
+		return new Properties().find(type, name);
 	}
 
 	/**

@@ -1,5 +1,7 @@
 package io.holdfast.aop;
 
+import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -7,6 +9,10 @@ import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
+import net.bytebuddy.ByteBuddy;
+import net.bytebuddy.description.modifier.TypeManifestation;
+import net.bytebuddy.description.modifier.Visibility;
+import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
@@ -21,6 +27,7 @@ import org.springframework.stereotype.Component;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Keys of calls.
@@ -82,6 +89,27 @@ class DistributedLockKeyTests {
 	void nameOfPosition() {
 		this.shop.move("from", "to");
 		assertThat(this.context.locks().lastRequest().keys()).containsExactly("from", "to");
+	}
+
+	@Test
+	@DisplayName("The check of a property keeps no class loader, such as that of an application before its restart")
+	void classLoader() {
+		WeakReference<ClassLoader> loader = loaderOfCheckedType();
+		await().atMost(Duration.ofSeconds(30)).until(() -> {
+			System.gc();
+			return loader.get() == null;
+		});
+	}
+
+	private static WeakReference<ClassLoader> loaderOfCheckedType() {
+		Class<?> type = new ByteBuddy().subclass(Object.class)
+			.modifiers(Visibility.PUBLIC, TypeManifestation.FINAL)
+			.defineProperty("code", String.class)
+			.make()
+			.load(null, ClassLoadingStrategy.Default.WRAPPER)
+			.getLoaded();
+		assertThat(ExpressionSyntax.property(type, "code")).isNotNull();
+		return new WeakReference<>(type.getClassLoader());
 	}
 
 	@Test
