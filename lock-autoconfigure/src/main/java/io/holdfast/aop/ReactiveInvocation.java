@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
@@ -285,9 +286,14 @@ final class ReactiveInvocation {
 	 * because Spring sorts all synchronizations, of which there may be thousands, for
 	 * each access to them
 	 * @param share the leases
+	 * @param replaced whether a replacement was registered behind this synchronization
 	 */
-	private record Transaction(TransactionSynchronizationManager manager,
-			TransactionShare share) implements TransactionSynchronization {
+	private record Transaction(TransactionSynchronizationManager manager, TransactionShare share,
+			AtomicBoolean replaced) implements TransactionSynchronization {
+
+		Transaction(TransactionSynchronizationManager manager, TransactionShare share) {
+			this(manager, share, new AtomicBoolean());
+		}
 
 		/**
 		 * Join the transaction of a chain.
@@ -329,8 +335,23 @@ final class ReactiveInvocation {
 			return Mono.fromFuture(this.share::checkBeforeCommitAsync).flatMap(Mono::error);
 		}
 
+		/**
+		 * Move this synchronization behind later ones, which would otherwise run without
+		 * the locks.
+		 */
+		@Override
+		public Mono<Void> beforeCompletion() {
+			return Mono.fromRunnable(() -> {
+				this.replaced.set(true);
+				this.manager.registerSynchronization(new Transaction(this.manager, this.share));
+			});
+		}
+
 		@Override
 		public Mono<Void> afterCompletion(int status) {
+			if (this.replaced.get()) {
+				return Mono.empty();
+			}
 			this.manager.unbindResourceIfPossible(Transaction.class);
 			return Mono.fromFuture(() -> this.share.releaseAsync(status == STATUS_ROLLED_BACK)).then();
 		}

@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
 
+import org.springframework.transaction.reactive.TransactionSynchronization;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import org.springframework.transaction.reactive.TransactionalOperator;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -135,6 +137,25 @@ class LaterReleaseAfterTests {
 		assertThat(this.shop.sellReactively().block(SOON)).isEqualTo("sold");
 		assertThat(this.locks.events().subList(events.length, events.length + 3)).containsExactly("lock", "body",
 				"unlock");
+	}
+
+	@Test
+	@DisplayName("A reactive transaction releases its lock after all other callbacks of the completion")
+	void reactiveCallbacks() {
+		TransactionSynchronization callback = new TransactionSynchronization() {
+
+			@Override
+			public Mono<Void> afterCompletion(int status) {
+				return Mono.fromRunnable(() -> LaterReleaseAfterTests.this.locks.record("callback"));
+			}
+
+		};
+		this.shop.sellReactively()
+			.then(TransactionSynchronizationManager.forCurrentTransaction()
+				.doOnNext((manager) -> manager.registerSynchronization(callback)))
+			.as(this.reactiveTransaction::transactional)
+			.block(SOON);
+		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "commit", "callback", "unlock");
 	}
 
 	@Test
