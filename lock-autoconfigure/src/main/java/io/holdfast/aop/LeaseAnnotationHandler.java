@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
+import io.holdfast.jdbc.FenceTableCheck;
 import io.holdfast.jdbc.TransactionFences;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -21,6 +22,7 @@ import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.config.EmbeddedValueResolver;
 import org.springframework.scheduling.config.TaskManagementConfigUtils;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 
 /**
@@ -208,12 +210,28 @@ final class LeaseAnnotationHandler {
 		String obstacle = (fences != null) ? fences.obstacle()
 				: "there is no bean for it: add spring-jdbc and a DataSource, with spring-boot-starter-jdbc or "
 						+ "spring-boot-starter-data-jpa, and do not exclude HoldfastFenceAutoConfiguration";
+		if (obstacle == null && isTableUnchecked()) {
+			obstacle = "the declared type of the bean hides the method, so that nothing checks and cleans up the fence "
+					+ "table: declare the class as the type of the bean, or set holdfast.fence.jdbc.enabled=true";
+		}
 		if (obstacle != null) {
 			int cure = obstacle.indexOf(": ");
 			throw method.annotatedMethod()
 				.invalid("is fenced, which is not possible, because " + obstacle.substring(0, cure),
 						StringUtils.capitalize(obstacle.substring(cure + 2)));
 		}
+	}
+
+	/**
+	 * Return whether no bean checks the fence table, although the check is possible and
+	 * not switched off: its condition sees only the declared types of beans.
+	 */
+	private boolean isTableUnchecked() {
+		return ClassUtils.isPresent("org.springframework.boot.jdbc.init.DataSourceScriptDatabaseInitializer",
+				beans().getBeanClassLoader())
+				&& BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans(), FenceTableCheck.class, true,
+						false).length == 0
+				&& !"false".equals(beans().resolveEmbeddedValue("${holdfast.fence.jdbc.enabled:}"));
 	}
 
 	ConfigurableListableBeanFactory beans() {

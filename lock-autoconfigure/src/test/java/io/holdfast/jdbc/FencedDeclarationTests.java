@@ -112,6 +112,18 @@ class FencedDeclarationTests {
 	}
 
 	@Test
+	@DisplayName("A fenced method that the declared type of its bean hides is refused, unless the check of the table is set")
+	void hidden() {
+		ApplicationContextRunner hidden = withDatabase("shop").withBean(Runnable.class, HiddenFenced::new);
+		refused(hidden, "the declared type of the bean hides the method", "set holdfast.fence.jdbc.enabled=true");
+		for (boolean enabled : new boolean[] { true, false }) {
+			hidden.withPropertyValues("holdfast.fence.jdbc.enabled=" + enabled)
+				.run((context) -> assertThat(context).hasNotFailed());
+		}
+		hidden.withBean(Fenced.class).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
 	@DisplayName("A fenced method is refused with READ, and if its code leaves the thread")
 	void wrongPlaces() {
 		refused(withDatabase("shop").withBean(FencedReader.class), "mode = READ are both given",
@@ -158,6 +170,16 @@ class FencedDeclarationTests {
 
 		@DistributedLock(fenced = true)
 		public void sell() {
+		}
+
+	}
+
+	/** Fenced method of an interface. */
+	static class HiddenFenced implements Runnable {
+
+		@Override
+		@DistributedLock(fenced = true)
+		public void run() {
 		}
 
 	}
