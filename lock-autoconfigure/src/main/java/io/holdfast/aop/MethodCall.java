@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
 import io.holdfast.HoldfastException;
@@ -52,8 +51,6 @@ final class MethodCall {
 
 	/** Lease that was not acquired, or {@code null}. */
 	private volatile @Nullable MethodLease refused;
-
-	private final AtomicBoolean observationEnded = new AtomicBoolean();
 
 	/**
 	 * Create a call.
@@ -304,7 +301,7 @@ final class MethodCall {
 
 	/** End the observation. */
 	void endObservation(@Nullable Throwable failure) {
-		if (this.observation.isNoop() || this.observationEnded.getAndSet(true)) {
+		if (this.observation.isNoop()) {
 			return;
 		}
 		this.guard.run(() -> {
@@ -327,7 +324,7 @@ final class MethodCall {
 			endObservation(failure);
 			then.run();
 		};
-		if (this.observation.isNoop() || this.observationEnded.get() || DaemonThreads.isForCode()) {
+		if (this.observation.isNoop() || DaemonThreads.isForCode()) {
 			end.run();
 		}
 		else {
