@@ -318,14 +318,14 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			commands().resetConfigStats();
 			for (int i = 1; i <= 100; i++) {
 				String token = INSTANCE + ":" + i;
-				AcquireCommand ask = new AcquireCommand(token, 2, holders + 1, true, 30_000, 5_000);
-				AcquireCommand passing = new AcquireCommand(token, 2, holders + 1000, false, 30_000, 5_000);
+				AcquireCommand ask = new AcquireCommand(token, 2, holders + 1, true, 600_000, 600_000);
+				AcquireCommand passing = new AcquireCommand(token, 2, holders + 1000, false, 600_000, 600_000);
 				CompletableFuture<?> reply = switch (name) {
 					case "refused" -> store.acquire(SEMAPHORE, ask, false);
 					case "queued", "repeated" -> store.acquire(SEMAPHORE, ask, true);
 					case "granted" -> store.acquire(SEMAPHORE, passing, false);
 					case "renewed", "renewed in vain" -> store.renew(List.of(new Renewal(SEMAPHORE, token, 2, 60_000)));
-					case "unknown released" -> store.release(SEMAPHORE, AcquireCommand.unknown(token, 5_000), null);
+					case "unknown released" -> store.release(SEMAPHORE, AcquireCommand.unknown(token, 600_000), null);
 					default -> store.release(SEMAPHORE, ask, null);
 				};
 				get(reply);
