@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -139,7 +140,8 @@ class KeyNamespaceTests extends RedisTestCase {
 				assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(() -> locks.acquire(once))
 					.withMessageContaining("'acme:a'");
 				assertThat(locks.tryAcquire(once)).isEmpty();
-				assertThat(locks.acquireAsync(once)).failsWithin(10, TimeUnit.SECONDS);
+				assertThat(locks.acquireAsync(once)).failsWithin(10, TimeUnit.SECONDS)
+					.withThrowableOfType(ExecutionException.class);
 				assertThat(locks.tryAcquireAsync(once).join()).isEmpty();
 				as("other", () -> {
 					locks.acquire(once).close();

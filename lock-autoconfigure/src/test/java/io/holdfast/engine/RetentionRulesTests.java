@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
@@ -231,7 +232,7 @@ class RetentionRulesTests extends ScriptedEngine {
 		await().until(() -> this.store.sent().contains("retain 1 for 20000"));
 		ScriptedStore.Command silent = this.store.last("retain 1");
 		this.store.elapse(1000);
-		assertThat(blocked).failsWithin(SOON);
+		assertThat(blocked).failsWithin(SOON).withThrowableOfType(ExecutionException.class);
 		assertUnconfirmed(blocked, "did not answer within 1000 ms");
 		assertThat(silent.isCancelled()).isTrue();
 		this.store.elapse(250);

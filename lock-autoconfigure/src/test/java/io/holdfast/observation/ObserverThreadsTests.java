@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -211,7 +212,8 @@ class ObserverThreadsTests {
 		this.others.admin().forceRelease("ending");
 		await("loss listener").atMost(SOON).until(() -> lost.getCount() == 0);
 		this.told.goOn.countDown();
-		assertThat(refused).allSatisfy((request) -> assertThat(request).failsWithin(SOON));
+		assertThat(refused).allSatisfy(
+				(request) -> assertThat(request).failsWithin(SOON).withThrowableOfType(ExecutionException.class));
 		await("failed requests").atMost(SOON).until(() -> this.told.count("failed") >= 200);
 		held.release();
 	}

@@ -1,6 +1,9 @@
 package io.holdfast.redis.driver;
 
+import java.io.IOException;
 import java.lang.ref.WeakReference;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -8,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.concurrent.ExecutionException;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreCommandException;
@@ -168,15 +172,31 @@ class ScriptExecutorTests {
 	}
 
 	@Test
+	@DisplayName("Failed reconnects do not restart the time of an outage")
+	void failedReconnects() throws IOException {
+		long before = this.executor.unreachedNanos();
+		long start = System.nanoTime();
+		try (ServerSocket closing = new ServerSocket(this.server.port(), 50,
+				InetAddress.getByName(this.server.host()))) {
+			closing.setSoTimeout((int) SOON.toMillis());
+			for (int i = 0; i < 3; i++) {
+				closing.accept().close();
+			}
+		}
+		long elapsed = System.nanoTime() - start;
+		assertThat(this.executor.unreachedNanos()).isGreaterThanOrEqualTo(before + elapsed);
+	}
+
+	@Test
 	@DisplayName("Calls that wait for the connection fail when the context stops, and when the executor closes")
 	void closed() {
 		CompletableFuture<Integer> call = write();
 		this.executor.failUnsent();
-		assertThat(call).failsWithin(Duration.ZERO);
+		assertThat(call).failsWithin(Duration.ZERO).withThrowableOfType(ExecutionException.class);
 		CompletableFuture<Integer> later = write();
 		this.executor.close(() -> {
 		});
-		assertThat(later).failsWithin(SOON);
+		assertThat(later).failsWithin(SOON).withThrowableOfType(ExecutionException.class);
 	}
 
 }
