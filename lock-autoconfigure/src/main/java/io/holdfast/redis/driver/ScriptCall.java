@@ -107,7 +107,6 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** Process the answer of Redis. */
 	@Override
 	public void complete() {
-		this.executor.onAnswer();
 		if (isDone()) {
 			return;
 		}

@@ -239,7 +239,7 @@ public final class ScriptExecutor {
 	 * driver looks for the master only while it opens the connections, and waits for a
 	 * dead master for ever.
 	 */
-	private void reopenIfSilent() {
+	private void reopenIfSilent(ScriptCall<?> call) {
 		long now = System.nanoTime() | 1;
 		long since = this.unansweredSince;
 		if (since == 0) {
@@ -249,13 +249,11 @@ public final class ScriptExecutor {
 			this.unansweredSince = 0;
 			reset();
 		}
-	}
-
-	/** Note an answer. */
-	void onAnswer() {
-		if (this.unansweredSince != 0) {
-			this.unansweredSince = 0;
-		}
+		call.whenComplete((reply, error) -> {
+			if (!call.isCancelled()) {
+				this.unansweredSince = 0;
+			}
+		});
 	}
 
 	/**
@@ -325,7 +323,7 @@ public final class ScriptExecutor {
 	 */
 	private void send(StatefulConnection<byte[], byte[]> open, ScriptCall<?> call) {
 		if (this.masterReplica) {
-			reopenIfSilent();
+			reopenIfSilent(call);
 		}
 		EventLoop loop = this.loop;
 		attempt(call, (loop == null || !loop.inEventLoop()) ? () -> open.dispatch(call)
