@@ -346,7 +346,8 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 				end
 				local now = string.format('%.0f', (ARGV[3] - 600000) * 1000)
 				for i = 1, tonumber(ARGV[2]) do
-				  local token, entry = ARGV[4] .. ':' .. (2000000 + i), ':2:600000:' .. ARGV[1] .. ':s'
+				  -- As waiters that poll: waiters without a subscription would count as dead.
+				  local token, entry = ARGV[4] .. ':' .. (2000000 + i), ':2:600000:' .. ARGV[1] .. ':p'
 				  redis.call('ZADD', KEYS[2], now + i, token .. entry)
 				  redis.call('HSET', KEYS[3], token, now .. entry)
 				end
