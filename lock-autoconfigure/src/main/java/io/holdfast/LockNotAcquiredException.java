@@ -64,7 +64,7 @@ public class LockNotAcquiredException extends NotAcquiredException {
 			case TIMED_OUT -> "still held by " + heldBy;
 			case INTERRUPTED -> "interrupted";
 			case SHUTDOWN -> "this instance is shutting down";
-			case SELF_BLOCKED -> "this thread holds it and would wait for itself: release that lease first"
+			case SELF_BLOCKED -> "the caller holds it and would wait for itself: release that lease first"
 					+ " (a reader cannot become an exclusive holder, and reentrant(false) allows no nested lease)";
 			case TOO_MANY_WAITERS -> tooManyWaiters();
 			case EXCEEDS_LIMIT -> throw new IllegalArgumentException("A lock has no limit");

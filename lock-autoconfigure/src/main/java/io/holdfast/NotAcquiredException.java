@@ -68,8 +68,9 @@ public abstract class NotAcquiredException extends HoldfastException {
 		SHUTDOWN,
 
 		/**
-		 * The thread would wait for itself: it holds the key for reading and requests it
-		 * exclusively, or it holds the key and its request is not re-entrant.
+		 * The caller would wait for itself: its thread or {@link LeaseContext} holds the
+		 * key for reading, and requests it exclusively; or its thread holds the key, and
+		 * the request is not re-entrant.
 		 */
 		SELF_BLOCKED,
 

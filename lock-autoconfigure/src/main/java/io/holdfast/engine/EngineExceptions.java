@@ -78,12 +78,12 @@ public final class EngineExceptions {
 	}
 
 	/**
-	 * Return the exception for a request of a thread that has a lost lease of the
+	 * Return the exception for a request whose thread or context has a lost lease of the
 	 * resource.
 	 */
 	static LeaseLostException lostBefore(Resource resource) {
 		return new LeaseLostException(resource.key(), upper(resource)
-				+ " was not acquired again: this thread has a lease of it that was lost; release that lease first");
+				+ " was not acquired again: the caller's thread or context has a lost lease of it; release that lease first");
 	}
 
 	/**

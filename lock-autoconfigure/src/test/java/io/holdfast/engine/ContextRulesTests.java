@@ -138,7 +138,8 @@ class ContextRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 2").granted(20, 30_000);
 		assertThat(other).isCompleted();
-		assertFailed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class, "'k'");
+		assertFailed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class,
+				"Lock 'k' was not acquired again: the caller's thread or context has a lost lease of it");
 		outer.releaseAsync();
 		assertThat(this.service.acquireAsync(REQUEST.within(context))).as("without an open lease").isNotDone();
 	}
@@ -194,7 +195,7 @@ class ContextRulesTests extends ScriptedEngine {
 		LeaseContext context = within(held);
 		this.store.sent();
 		CompletableFuture<LockLease> refused = this.service.acquireAsync(WRITE.within(context));
-		assertFailed(refused, LockNotAcquiredException.class, "would wait for itself");
+		assertFailed(refused, LockNotAcquiredException.class, "the caller holds it and would wait for itself");
 		assertThat(refused.handle((lease, error) -> ((LockNotAcquiredException) error).getReason()))
 			.isCompletedWithValue(Reason.SELF_BLOCKED);
 		assertThat(this.store.sent()).isEmpty();
