@@ -62,8 +62,8 @@ public interface Lease extends AutoCloseable {
 	 * @param leaseTime the minimum time left, from 1 ms to 365 days
 	 * @throws IllegalArgumentException if the time is out of these bounds
 	 * @throws LeaseLostException if the lease was lost or is already released
-	 * @throws LeaseStoreException if the store refused or did not answer in time; the
-	 * lease then ends when it would have ended before
+	 * @throws LeaseStoreException if the store refused or did not answer in time. Without
+	 * an answer, the lease may be extended all the same
 	 */
 	void extend(Duration leaseTime);
 

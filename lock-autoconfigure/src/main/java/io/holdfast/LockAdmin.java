@@ -13,10 +13,10 @@ public interface LockAdmin {
 	 * exclusive owner with its nested leases, or the leases of all readers. Two owners
 	 * may run at once until the former owner's instance is notified: for a short time, or
 	 * until the former owner's next renewal if the notification is lost. Logged as a
-	 * warning. Blocks until the store answers. If the store does not answer, owners in
-	 * this instance lose their leases all the same.
+	 * warning. Blocks until the store answers. If the store stops answering during the
+	 * release, owners in this instance may lose their leases all the same.
 	 * @param key the key to release
-	 * @return whether the key had an owner
+	 * @return whether an owner was released
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */
@@ -28,7 +28,7 @@ public interface LockAdmin {
 	 * until the store answers.
 	 * @param key the key to release
 	 * @param mode the mode of the leases to release
-	 * @return whether the key was held in this mode
+	 * @return whether an owner in this mode was released
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 * @throws NullPointerException if the mode is null

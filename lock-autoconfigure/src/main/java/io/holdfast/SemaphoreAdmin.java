@@ -39,9 +39,10 @@ public interface SemaphoreAdmin {
 	 * holders than the limit may run until the instances of the former holders are
 	 * notified: for a short time, or until the former holders' next renewals if the
 	 * notification is lost. Logged as a warning. Blocks until the store answers. If the
-	 * store does not answer, holders in this instance lose their leases all the same.
+	 * store stops answering during the release, holders in this instance may lose their
+	 * leases all the same.
 	 * @param key the key of the semaphore
-	 * @return whether there was a holder
+	 * @return whether a holder was released
 	 * @throws IllegalArgumentException if the key is not allowed
 	 * @throws LeaseStoreException if the store failed
 	 */

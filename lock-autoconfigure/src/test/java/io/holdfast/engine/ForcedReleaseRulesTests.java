@@ -8,6 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.PermitLease;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 /**
@@ -138,6 +140,18 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 		assertThat(second).isNotDone();
 		lease.releaseAsync();
 		assertThat(second).as("handed over").isNotDone();
+	}
+
+	@Test
+	void aForcedReleaseWithoutAnAnswerEndsTheHoldOnlyIfItsCommandWasSent() {
+		LockLease lease = granted(REQUEST, 100);
+		this.store.answerAtOnce("inspect", (command) -> command.fail(true));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.service.forceRelease("k"));
+		assertThat(lease.isHeld()).isTrue();
+		this.store.answerAtOnce("inspect", (command) -> command.owned(TOKEN));
+		this.store.answerAtOnce("force 1", (command) -> command.fail(true));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.service.forceRelease("k"));
+		assertThat(lease.isHeld()).isFalse();
 	}
 
 	@Test

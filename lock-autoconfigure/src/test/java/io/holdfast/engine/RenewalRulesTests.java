@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
@@ -89,6 +90,16 @@ class RenewalRulesTests extends ScriptedEngine {
 		this.store.answerNext("renew 1 for 100");
 		byHand.join();
 		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29));
+	}
+
+	@Test
+	void anExtensionThatIsAnsweredTooLateForItsCallerTakesEffect() {
+		LockLease lease = granted(REQUEST, 10);
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.extend(Duration.ofMinutes(5)))
+			.withMessageContaining("did not answer within 1000 ms");
+		assertThat(lease.remaining()).isLessThan(Duration.ofSeconds(30));
+		this.store.last("renew 1 for 300000").renewed(true);
+		assertThat(lease.remaining()).isGreaterThan(Duration.ofMinutes(4));
 	}
 
 	@Test
