@@ -111,7 +111,7 @@ public class SemaphoresEndpoint {
 					+ " 'clear': give either \"limit\": a number, to set the limit, or \"clear\": true, to clear it",
 					null);
 		}
-		Endpoints.changed(
+		boolean changed = Endpoints.changed(
 				"The limit of semaphore '" + key + "' was to be " + ((limit != null) ? "set to " + limit : "cleared"),
 				by, () -> {
 					if (limit == null) {
@@ -121,7 +121,7 @@ public class SemaphoresEndpoint {
 					return true;
 				});
 		Endpoints.log((limit != null) ? "Set the limit of semaphore '" + key + "' to " + limit
-				: "Cleared the limit of semaphore '" + key + "'", by);
+				: (changed ? "Cleared the" : "Found no") + " limit of semaphore '" + key + "'", by);
 	}
 
 	/**

@@ -219,7 +219,7 @@ public class DefaultLockService extends EngineService<LockRequest, LockLease> im
 		boolean released = release(lock, List.of(owner)) == 1;
 		logger.warn("Lock '" + SingleLine.of(lock.key())
 				+ (released ? "' was released by force; its owner: "
-						: "' was to be released by force, but has another owner by now; its owner was: ")
+						: "' was to be released by force, but has another owner, or none, by now; its owner was: ")
 				+ kind(owner) + found.describe("", null));
 		return released;
 	}

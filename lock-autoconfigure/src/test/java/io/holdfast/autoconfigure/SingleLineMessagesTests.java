@@ -165,6 +165,7 @@ class SingleLineMessagesTests {
 		semaphores.release(KEY, user);
 		assertThat(permit.isHeld()).isFalse();
 		this.semaphores.admin().clearLimit(KEY);
+		semaphores.limit(KEY, null, true, user);
 		assertInOneLine(catchThrowable(() -> locks.locks("b\nFORGED:", null)));
 		assertThat(output).contains("Released lock '" + SHOWN_KEY + "' by force")
 			.contains(" (requested at an endpoint by anna\\u000aFORGED)")
@@ -172,6 +173,8 @@ class SingleLineMessagesTests {
 			.contains("Found nothing to release of lock '" + SHOWN_KEY + "'")
 			.contains("The limit of semaphore '" + SHOWN_KEY + "' was set to 3")
 			.contains("The limit of semaphore '" + SHOWN_KEY + "' was cleared")
+			.contains("Found no limit of semaphore '" + SHOWN_KEY + "'")
+			.doesNotContain("Cleared the limit")
 			.contains("The permits of semaphore '" + SHOWN_KEY + "' were released by force");
 		assertSingleLines(output);
 	}
