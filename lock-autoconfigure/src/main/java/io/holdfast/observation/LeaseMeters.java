@@ -73,8 +73,7 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 	}
 
 	private Counter handOvers(Kind kind, HandOver way) {
-		return counter(prefix(kind) + "hand.over", "Grants to those who waited for others, or without asking Redis",
-				"kind", way);
+		return counter(prefix(kind) + "hand.over", "Grants to waiters, by the kind of hand-over", "kind", way);
 	}
 
 	private Counter errors(Command command) {
@@ -125,10 +124,10 @@ public final class LeaseMeters implements EngineObserver, AutoCloseable {
 			this.fleet.computeIfAbsent(name, (key) -> {
 				FleetPermits permits = new FleetPermits(request.engine(), key, this.registry.config().clock());
 				register(Gauge.builder("holdfast.semaphore.permits.used", permits, FleetPermits::used)
-					.description("Permits that are held, in the whole fleet, where the key is the name")
+					.description("Used permits in all instances, of semaphores whose key is their name")
 					.tag("name", key));
 				register(Gauge.builder("holdfast.semaphore.permits.limit", permits, FleetPermits::limit)
-					.description("Permits that there are, for the whole fleet, where the key is the name")
+					.description("Limit for all instances, of semaphores whose key is their name")
 					.tag("name", key));
 				return permits;
 			});
