@@ -17,7 +17,7 @@ public class LeaseStoreException extends HoldfastException {
 	 * Create the exception.
 	 * @param key the key as its user named it
 	 * @param message the failed operation and the reason
-	 * @param cause the store's error, or {@code null} if the store did not answer
+	 * @param cause the store's error, or {@code null} if none is known
 	 */
 	public LeaseStoreException(String key, String message, @Nullable Throwable cause) {
 		super(key, message, cause);

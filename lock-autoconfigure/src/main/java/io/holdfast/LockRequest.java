@@ -34,7 +34,8 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	/**
 	 * Return a request for a key, with the service's defaults.
-	 * @param key the key to lock; not blank, without control characters
+	 * @param key the key to lock; of 1 to 1,024 characters, not blank, without control
+	 * characters
 	 * @return the request
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */
@@ -153,8 +154,9 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 
 	/**
 	 * Set the context of the request. If the context has a lease of the key that is still
-	 * held, the request gets a nested lease at once. By default, blocking calls have the
-	 * context of their thread, and asynchronous calls have none.
+	 * held, the request gets a nested lease at once. By default, blocking calls and calls
+	 * with code, such as {@code withLockAsync}, have the context of their thread;
+	 * {@code acquireAsync} and {@code tryAcquireAsync} have none.
 	 * @param context the context
 	 * @return the changed request
 	 */
@@ -177,7 +179,11 @@ public final class LockRequest extends LeaseRequest<LockRequest> {
 	 * <p>
 	 * For {@link LockService#withLock(LockRequest, LeasedCall) withLock},
 	 * {@code tryWithLock} and annotated methods, whose code runs on the calling thread.
-	 * Not for readers.
+	 * These calls also throw an {@link IllegalStateException} if no database is fenced,
+	 * and Spring's {@code DataAccessException} if a database fails or the row of the lock
+	 * is locked for too long. {@code acquire} and {@code tryAcquire} without
+	 * {@link #forCode()}, asynchronous calls and views refuse the request with an
+	 * {@link IllegalArgumentException}. Not for readers.
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the mode is {@link LockMode#READ READ}
 	 */

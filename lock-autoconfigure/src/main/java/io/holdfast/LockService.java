@@ -34,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  * leases. If the thread's lease was renewed automatically and has been lost, each further
  * attempt fails with {@link LeaseLostException} until the thread releases that lease.
  * Asynchronous requests belong to no thread. They get a nested lease only
- * {@linkplain LockRequest#within within} a {@link LeaseContext}.
+ * {@linkplain LockRequest#within within} a {@link LeaseContext}, whose lost leases also
+ * fail further attempts.
  *
  * <p>
  * The {@linkplain LockRequest#mode(LockMode) mode} of a request is exclusive or for
@@ -70,9 +71,13 @@ public interface LockService {
 	 * Acquire a lock. Blocks for the request's wait time at most.
 	 * @param request the keys and options
 	 * @return the lease
+	 * @throws IllegalArgumentException if the request is {@linkplain LockRequest#fenced()
+	 * fenced}, but not {@linkplain LockRequest#forCode() for code}, or if its
+	 * {@linkplain LockRequest#lossMargin(Duration) loss margin} is more than a third of
+	 * the default lease time
 	 * @throws LockNotAcquiredException if the lock was not acquired
-	 * @throws LeaseLostException if this thread has a lost lease of the key, or if one of
-	 * several keys was lost during the wait for the other keys
+	 * @throws LeaseLostException if this thread or the request's context has a lost lease
+	 * of the key, or if one of several keys was lost during the wait for the other keys
 	 * @throws LeaseStoreException if the store failed
 	 */
 	LockLease acquire(LockRequest request);
@@ -98,10 +103,11 @@ public interface LockService {
 	 * @param request the keys and options
 	 * @return the lease, or empty if another owner held the key until the end of the wait
 	 * time
+	 * @throws IllegalArgumentException as by {@link #acquire(LockRequest)}
 	 * @throws LockNotAcquiredException if this thread was interrupted or would wait for
 	 * itself, if too many requests wait, or if this instance is shutting down
-	 * @throws LeaseLostException if this thread has a lost lease of the key, or if one of
-	 * several keys was lost during the wait for the other keys
+	 * @throws LeaseLostException if this thread or the request's context has a lost lease
+	 * of the key, or if one of several keys was lost during the wait for the other keys
 	 * @throws LeaseStoreException if the store failed
 	 */
 	Optional<LockLease> tryAcquire(LockRequest request);
@@ -113,8 +119,10 @@ public interface LockService {
 	 * release the lease. A suspending function of Kotlin that is cancelled in
 	 * {@code await()} at the moment of the grant therefore loses track of the lease.
 	 * @param request the keys and options
-	 * @return a future of the lease, which fails with the exceptions of
+	 * @return a future of the lease, which fails with the other exceptions of
 	 * {@link #acquire(LockRequest)}. Continuations run on a Holdfast thread and may block
+	 * @throws IllegalArgumentException if the request is fenced, or has too long a loss
+	 * margin, as for {@link #acquire(LockRequest)}
 	 */
 	CompletableFuture<LockLease> acquireAsync(LockRequest request);
 
@@ -123,8 +131,9 @@ public interface LockService {
 	 * Cancellation and continuations are as in {@link #acquireAsync(LockRequest)}.
 	 * @param request the keys and options
 	 * @return a future of the lease, empty if another owner held the key until the end of
-	 * the wait time. The future fails with the exceptions of
+	 * the wait time. The future fails with the other exceptions of
 	 * {@link #tryAcquire(LockRequest)}
+	 * @throws IllegalArgumentException as by {@link #acquireAsync(LockRequest)}
 	 */
 	CompletableFuture<Optional<LockLease>> tryAcquireAsync(LockRequest request);
 
@@ -284,8 +293,9 @@ public interface LockService {
 	 * @param request the keys and options
 	 * @param code the code
 	 * @return a future of the code's value, completed after the release was sent as by
-	 * {@link LockLease#close()}. The future fails with the code's exception, or with
-	 * those of {@link #acquire(LockRequest)}
+	 * {@link LockLease#close()}. The future fails with the code's exception, or with the
+	 * exceptions of the future of {@link #acquireAsync(LockRequest)}
+	 * @throws IllegalArgumentException as by {@link #acquireAsync(LockRequest)}
 	 */
 	default <T extends @Nullable Object> CompletableFuture<T> withLockAsync(LockRequest request,
 			Supplier<? extends CompletionStage<T>> code) {
@@ -326,7 +336,7 @@ public interface LockService {
 	 * per thread, also if their requests differ. Views of equal requests are equal.
 	 * @param request one key and options
 	 * @return the view
-	 * @throws IllegalArgumentException if the request is for several keys
+	 * @throws IllegalArgumentException if the request is for several keys or fenced
 	 */
 	LockView asLock(LockRequest request);
 
@@ -349,7 +359,7 @@ public interface LockService {
 	 * has the mode {@link LockMode#EXCLUSIVE EXCLUSIVE}.
 	 * @param request one key and options
 	 * @return the view
-	 * @throws IllegalArgumentException if the request is for several keys
+	 * @throws IllegalArgumentException if the request is for several keys or fenced
 	 */
 	ReadWriteLockView asReadWriteLock(LockRequest request);
 

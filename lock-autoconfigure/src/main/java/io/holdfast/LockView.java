@@ -45,6 +45,7 @@ public interface LockView extends Lock {
 	 * the thread's interrupt flag is kept.
 	 * @return whether this thread holds the key now; {@code false} also for a write lock
 	 * if this thread holds the read lock
+	 * @throws LockNotAcquiredException if this instance is shutting down
 	 */
 	@Override
 	boolean tryLock();
@@ -65,7 +66,7 @@ public interface LockView extends Lock {
 	 * Release one hold of this thread. A failure of the store is logged, not thrown: the
 	 * key then expires at the end of its lease time at the latest.
 	 * @throws IllegalMonitorStateException if this thread does not hold the key by a
-	 * view, or if its lease was lost. After a loss, the hold is released all the same
+	 * view, or if its lease has ended before. The hold is then released all the same
 	 */
 	@Override
 	void unlock();

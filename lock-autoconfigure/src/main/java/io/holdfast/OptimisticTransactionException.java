@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when an optimistic transaction was given up and wrote nothing: a watched key was
- * changed during each attempt, or the thread was interrupted between two attempts.
+ * changed during each attempt, or the thread was interrupted before or between attempts.
  *
  * @since 0.1.0
  */

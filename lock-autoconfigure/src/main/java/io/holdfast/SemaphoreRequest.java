@@ -22,7 +22,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 
 	/**
 	 * Return a request for one permit, with the service's defaults.
-	 * @param key the key of the semaphore; not blank, without control characters
+	 * @param key the key of the semaphore; of 1 to 1,024 characters, not blank, without
+	 * control characters
 	 * @param limit the limit of the semaphore, from 1 to 1,000,000,000, unless an
 	 * operator has set another limit
 	 * @return the request
@@ -39,7 +40,8 @@ public final class SemaphoreRequest extends LeaseRequest<SemaphoreRequest> {
 	 * {@linkplain SemaphoreAdmin#setLimit has set}, with the service's defaults. Without
 	 * an operator's limit, the request is refused at once with the reason
 	 * {@link NotAcquiredException.Reason#EXCEEDS_LIMIT EXCEEDS_LIMIT}.
-	 * @param key the key of the semaphore; not blank, without control characters
+	 * @param key the key of the semaphore; of 1 to 1,024 characters, not blank, without
+	 * control characters
 	 * @return the request
 	 * @throws IllegalArgumentException if the key is not allowed
 	 */

@@ -54,6 +54,8 @@ public final class LeaseEngineFactory implements BeanClassLoaderAware {
 	 * @return a new engine, which the caller must close; a bean is closed by its context
 	 * @throws InvalidConfigurationPropertyValueException if a property has an invalid
 	 * value, or is not possible with the connections
+	 * @throws IllegalStateException if the connection factory is of another library or
+	 * does not show its configuration, or if Lettuce is missing
 	 */
 	public LeaseEngine create(RedisConnectionFactory connectionFactory) {
 		EngineSettings settings = this.properties.engineSettings();

@@ -269,9 +269,9 @@ public final class LeaseEngine implements AutoCloseable {
 	}
 
 	/**
-	 * Shut down at once, unless shut down before, and close the store and all other
-	 * resources of this engine. Blocks until the leases are released, for the command
-	 * timeout at most.
+	 * Shut down at once, and close the store and all other resources of this engine.
+	 * Blocks until the leases are released and the observers are notified, for the
+	 * command timeout each at most, and until the connections are closed.
 	 */
 	@Override
 	public void close() {

@@ -44,9 +44,11 @@ public final class Fences {
 	 * @param lease the lease from the lock service
 	 * @throws io.holdfast.LeaseLostException if the lease is no longer held, or the table
 	 * has the token of a later holder. Roll the transaction back
-	 * @throws IllegalStateException if the thread is in no transaction of a fenced
-	 * {@code DataSource} that may write, or if the transaction is of MySQL or MariaDB
-	 * with an isolation level above READ COMMITTED, and may have read older data
+	 * @throws IllegalArgumentException if the lease is not of Holdfast, as a mock
+	 * @throws IllegalStateException if no {@code DataSource} is fenced, if the thread is
+	 * in no transaction of a fenced {@code DataSource} that may write, or if the
+	 * transaction is of MySQL or MariaDB with an isolation level above READ COMMITTED,
+	 * and may have read older data
 	 * @throws org.springframework.dao.QueryTimeoutException if the wait was too long
 	 * @throws org.springframework.dao.DataAccessException if the database fails
 	 */
@@ -73,9 +75,11 @@ public final class Fences {
 	 * @param lease the lease from the lock service
 	 * @throws io.holdfast.LeaseLostException if the lease is no longer held, or the table
 	 * has the token of a later holder
-	 * @throws IllegalStateException if a fenced {@code DataSource} has no transaction
-	 * manager, or if the thread is in a transaction with an isolation level above READ
-	 * COMMITTED that has begun before the grant, and may read older data
+	 * @throws IllegalArgumentException if the lease is not of Holdfast, as a mock
+	 * @throws IllegalStateException if no {@code DataSource} is fenced, if a fenced
+	 * {@code DataSource} has no transaction manager, or if the thread is in a transaction
+	 * with an isolation level above READ COMMITTED that has begun before the grant, and
+	 * may read older data
 	 * @throws org.springframework.dao.QueryTimeoutException if the wait was too long
 	 * @throws org.springframework.dao.DataAccessException if the database fails
 	 */
@@ -91,6 +95,7 @@ public final class Fences {
 	 * is open.
 	 * @param key the key of a lock of the application's default lock service, with its
 	 * namespace in front
+	 * @throws IllegalStateException if no {@code DataSource} is fenced
 	 * @throws org.springframework.dao.DataAccessException if a database fails
 	 */
 	public void reset(String key) {

@@ -126,8 +126,8 @@ public class OptimisticTransactions implements BeanClassLoaderAware {
 	 * writes. Without writes, Redis is not asked whether the values have changed since
 	 * the reads
 	 * @throws OptimisticTransactionException if a key was changed in each attempt, or if
-	 * the thread is interrupted between attempts (the interrupt flag stays set). Nothing
-	 * was written
+	 * the thread is interrupted before or between attempts (the interrupt flag stays
+	 * set). Nothing was written
 	 * @throws LeaseStoreException if Redis refused WATCH, MULTI, EXEC or a write, or did
 	 * not answer. The message contains the state: nothing was written; everything except
 	 * a failed command was written, because Redis does not roll back (as with a value of

@@ -20,9 +20,9 @@ import reactor.core.publisher.Mono;
  * A chain {@linkplain #withLock(LockRequest, Mono) with a lock} gets its lease by
  * {@link ReactiveLeaseContext#current()}. Requests inside the chain for the same key get
  * nested leases at once, with the same fencing token, also on other threads. Blocking
- * calls and annotated methods inside the chain get nested leases if they open the
- * {@link io.holdfast.LeaseContext}. A chain that is subscribed to on a thread whose
- * context has a lease of the key gets a nested lease, too.
+ * calls inside the chain, also of annotated methods, get nested leases if their code
+ * opens the {@link io.holdfast.LeaseContext}. A chain that is subscribed to on a thread
+ * whose context has a lease of the key gets a nested lease, too.
  *
  * <p>
  * Errors are the exceptions of {@link LockService#acquire(LockRequest)}:

@@ -95,7 +95,7 @@ class LockViewRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("lock() throws when its instance shuts down, during its wait and afterwards")
+	@DisplayName("A view throws when its instance shuts down, during its wait and afterwards")
 	void shutDown() {
 		answerAll("acquire", (command) -> command.busy(30_000, 10));
 		CompletableFuture<Void> waiting = CompletableFuture.runAsync(this.lock::lock).orTimeout(10, TimeUnit.SECONDS);
@@ -103,7 +103,8 @@ class LockViewRulesTests extends ScriptedEngine {
 		this.engine.shutDown(Duration.ZERO);
 		for (ThrowingCallable way : List.<ThrowingCallable>of(() -> {
 			throw waiting.handle((done, failure) -> failure.getCause()).join();
-		}, this.lock::lock, this.lock::lockInterruptibly)) {
+		}, this.lock::lock, this.lock::lockInterruptibly, this.lock::tryLock,
+				() -> this.lock.tryLock(1, TimeUnit.SECONDS))) {
 			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(way)
 				.satisfies((ex) -> assertThat(ex.getReason()).isEqualTo(Reason.SHUTDOWN));
 		}
