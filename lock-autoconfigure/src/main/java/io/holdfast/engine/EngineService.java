@@ -113,7 +113,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 			throw EngineExceptions.notAcquired(resolve(request).get(0), Reason.INTERRUPTED, 0,
 					new InterruptedException());
 		}
-		PendingAcquisition acquisition = start(request);
+		PendingAcquisition<?> acquisition = start(request);
 		try {
 			return await(acquisition);
 		}
@@ -168,7 +168,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	L awaitUninterruptibly(R request) {
 		boolean interrupted = Thread.interrupted();
 		try {
-			PendingAcquisition acquisition = start(request);
+			PendingAcquisition<?> acquisition = start(request);
 			while (true) {
 				try {
 					return await(acquisition);
@@ -185,11 +185,11 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 		}
 	}
 
-	private PendingAcquisition start(R request) {
+	private PendingAcquisition<?> start(R request) {
 		return this.queues.acquire(resolve(request), Thread.currentThread(), context(request, LeaseContext::current));
 	}
 
-	private L await(PendingAcquisition acquisition) throws InterruptedException {
+	private L await(PendingAcquisition<?> acquisition) throws InterruptedException {
 		try {
 			awaitEnd(acquisition);
 		}
@@ -204,9 +204,9 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 		return outcome(acquisition);
 	}
 
-	private void awaitEnd(PendingAcquisition acquisition) throws InterruptedException {
+	private void awaitEnd(PendingAcquisition<?> acquisition) throws InterruptedException {
 		try {
-			this.context.scheduler.waitUntil(acquisition.result(), acquisition.endsAt() + SLACK);
+			this.context.scheduler.waitUntil(acquisition.result, acquisition.endsAt() + SLACK);
 		}
 		catch (ExecutionException ex) {
 			// The caller gets the failure from the acquisition's result.
@@ -221,16 +221,16 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	 * End the wait of a thread that has failed, and release a lease that is granted all
 	 * the same.
 	 */
-	private static void giveUp(PendingAcquisition acquisition) {
+	private static void giveUp(PendingAcquisition<?> acquisition) {
 		acquisition.interrupt(null);
-		acquisition.result().thenAccept(Lease::discardAsync);
+		acquisition.result.thenAccept(Lease::discardAsync);
 		tellObservers(acquisition, true);
 	}
 
 	/** Return the lease of an ended wait, or throw the exception of the failure. */
-	private L outcome(PendingAcquisition acquisition) {
+	private L outcome(PendingAcquisition<?> acquisition) {
 		try {
-			return this.type.cast(BlockingWait.join(acquisition.result()));
+			return this.type.cast(BlockingWait.join(acquisition.result));
 		}
 		catch (CompletionException ex) {
 			throw rethrown(ex);
@@ -241,10 +241,10 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/** Notify the observers of the outcome, before the user continues. */
-	private static void tellObservers(PendingAcquisition acquisition, boolean blocking) {
-		RequestObservation observing = acquisition.observation();
+	private static void tellObservers(PendingAcquisition<?> acquisition, boolean blocking) {
+		RequestObservation observing = acquisition.observation;
 		if (observing != null) {
-			observing.settled(acquisition.result(), blocking);
+			observing.settled(acquisition.result, blocking);
 		}
 	}
 
@@ -289,10 +289,10 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	 * a lease that is granted later is released
 	 */
 	private <T> CompletableFuture<T> startAsync(R request, Function<Lease, T> success, @Nullable T ifTimedOut) {
-		PendingAcquisition acquisition = this.queues.acquire(resolve(request), null,
+		PendingAcquisition<?> acquisition = this.queues.acquire(resolve(request), null,
 				context(request, LeaseContext::empty));
 		CompletableFuture<T> userFuture = new EngineFuture<>(this.context.code);
-		acquisition.result().whenCompleteAsync((lease, error) -> {
+		acquisition.result.whenCompleteAsync((lease, error) -> {
 			tellObservers(acquisition, false);
 			if (ifTimedOut != null && isTimeout(error)) {
 				userFuture.complete(ifTimedOut);
@@ -305,7 +305,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 			}
 		}, this.context.code);
 		userFuture.whenComplete((result, error) -> {
-			if (!acquisition.result().isDone()) {
+			if (!acquisition.result.isDone()) {
 				acquisition.interrupt(null);
 			}
 		});

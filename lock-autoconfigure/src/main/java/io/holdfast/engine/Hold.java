@@ -147,7 +147,7 @@ final class Hold {
 		// Random: holds that are granted together should not be renewed together each
 		// time.
 		long third = sentAt + (TimeUnit.MILLISECONDS.toNanos(granted.ttlMillis()) - this.lossMargin) / 3;
-		this.renewAt = now + this.queue.context().shortenRandomly(third - now);
+		this.renewAt = now + this.queue.context.shortenRandomly(third - now);
 	}
 
 	/**

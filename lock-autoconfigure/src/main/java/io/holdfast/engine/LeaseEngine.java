@@ -217,7 +217,7 @@ public final class LeaseEngine implements AutoCloseable {
 		ResolvedRequest defaults = ResolvedRequest.defaults(Kind.SEMAPHORE, this.context.settings);
 		Waiter waiter = this.queues.acquire(ResolvedRequest.of(request, defaults).get(0), null, LeaseContext.empty(),
 				null, null);
-		CompletableFuture<?> released = waiter.result().thenCompose((lease) -> lease.startRelease(true, true));
+		CompletableFuture<?> released = waiter.result.thenCompose((lease) -> lease.startRelease(true, true));
 		try {
 			this.context.await(released, this.context.settings.commandTimeout(),
 					(error) -> EngineExceptions.storeTrouble("The warm-up", error));

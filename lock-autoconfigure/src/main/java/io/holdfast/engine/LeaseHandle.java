@@ -134,7 +134,7 @@ abstract class LeaseHandle extends EngineLease {
 
 	@Override
 	final EngineContext context() {
-		return this.hold.queue.context();
+		return this.hold.queue.context;
 	}
 
 	@Override

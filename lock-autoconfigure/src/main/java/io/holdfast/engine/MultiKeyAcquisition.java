@@ -23,24 +23,13 @@ import org.jspecify.annotations.Nullable;
  * On ordering resources to prevent deadlocks: E. G. Coffman, M. Elphick, A. Shoshani,
  * <em>System Deadlocks</em>, ACM Computing Surveys 3 (1971), after J. W. Havender.
  */
-final class MultiKeyAcquisition implements PendingAcquisition {
-
-	private final EngineContext context;
+final class MultiKeyAcquisition extends PendingAcquisition<MultiKeyLease> {
 
 	private final ResourceQueues queues;
 
 	private final List<ResolvedRequest> requests;
 
-	private final @Nullable Thread thread;
-
-	private final LeaseContext leaseContext;
-
-	/** Observation of this request, or {@code null}. */
-	private final @Nullable RequestObservation observation;
-
 	private final long startedAt;
-
-	private final CompletableFuture<MultiKeyLease> result = new CompletableFuture<>();
 
 	/**
 	 * Leases granted so far. Guarded by this, and not changed after {@link #settled} is
@@ -57,12 +46,9 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	/** Create the acquisition. */
 	MultiKeyAcquisition(ResourceQueues queues, List<ResolvedRequest> requests, @Nullable Thread thread,
 			LeaseContext leaseContext, @Nullable RequestObservation observation) {
-		this.context = queues.context;
+		super(queues.context, thread, leaseContext, observation);
 		this.queues = queues;
 		this.requests = requests;
-		this.thread = thread;
-		this.leaseContext = leaseContext;
-		this.observation = observation;
 		this.startedAt = this.context.scheduler.nanoTime();
 		this.leases = new ArrayList<>(requests.size());
 	}
@@ -84,7 +70,7 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 			waiter.interrupt(null);
 		}
 		// On another thread: a store that answers at once would cause a stack overflow.
-		waiter.result().whenCompleteAsync((lease, error) -> {
+		waiter.result.whenCompleteAsync((lease, error) -> {
 			if (error != null) {
 				fail(error);
 			}
@@ -176,32 +162,22 @@ final class MultiKeyAcquisition implements PendingAcquisition {
 	}
 
 	@Override
-	public CompletableFuture<MultiKeyLease> result() {
-		return this.result;
-	}
-
-	@Override
-	public @Nullable RequestObservation observation() {
-		return this.observation;
-	}
-
-	@Override
-	public long endsAt() {
+	long endsAt() {
 		// All waiters have the same start and wait time.
 		return current().endsAt();
 	}
 
 	@Override
-	public void interrupt(@Nullable InterruptedException cause) {
+	void interrupt(@Nullable InterruptedException cause) {
 		fail(current().notAcquired(Reason.INTERRUPTED, cause));
 	}
 
 	@Override
-	public void endOverdue() {
+	void endOverdue() {
 		Waiter overdue = current();
 		overdue.endOverdue();
 		fail(BlockingWait
-			.join(overdue.result().handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null))));
+			.join(overdue.result.handle((lease, error) -> (error != null) ? error : overdue.storeTrouble(null))));
 	}
 
 	/** Fail unless settled: release all leases, and end the current wait. */

@@ -54,7 +54,7 @@ public final class Reporter {
 		return this.queues.waiters().thenApply((waiters) -> {
 			List<Entry> holds = held().filter(filter).toList();
 			List<Entry> waits = waiters.stream()
-				.filter((waiter) -> waiter.request.waits() && !waiter.result().isDone())
+				.filter((waiter) -> waiter.request.waits() && !waiter.result.isDone())
 				.map(this::entry)
 				.filter(filter)
 				.toList();

@@ -172,7 +172,7 @@ final class ResourceQueue extends SerialExecutor {
 
 	private final ResourceQueues queues;
 
-	private final EngineContext context;
+	final EngineContext context;
 
 	private final HandOverLimits handOver;
 
@@ -224,10 +224,6 @@ final class ResourceQueue extends SerialExecutor {
 		this.context = queues.context;
 		this.resource = resource;
 		this.handOver = queues.handOver(resource.kind());
-	}
-
-	EngineContext context() {
-		return this.context;
 	}
 
 	LeaseRenewer renewer() {

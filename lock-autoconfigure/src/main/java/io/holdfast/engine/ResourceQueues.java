@@ -94,15 +94,15 @@ final class ResourceQueues implements StoreNotifications {
 	 * @param context the lease context of the request
 	 * @return the pending acquisition
 	 */
-	PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
+	PendingAcquisition<?> acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context) {
 		RequestObservation observation = this.context.observers.observe(this.engine, requests);
 		return (observation == null || thread == null) ? acquire(requests, thread, context, observation)
 				: observation.call(() -> acquire(requests, thread, context, observation));
 	}
 
-	private PendingAcquisition acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,
+	private PendingAcquisition<?> acquire(List<ResolvedRequest> requests, @Nullable Thread thread, LeaseContext context,
 			@Nullable RequestObservation observation) {
-		PendingAcquisition acquisition = (requests.size() == 1)
+		PendingAcquisition<?> acquisition = (requests.size() == 1)
 				? acquire(requests.get(0), thread, context, null, observation)
 				: new MultiKeyAcquisition(this, requests, thread, context, observation).start();
 		if (requests.get(0).optional()) {

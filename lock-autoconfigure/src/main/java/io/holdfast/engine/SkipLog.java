@@ -30,9 +30,9 @@ final class SkipLog {
 	}
 
 	/** Log the refusal of an optional request. */
-	void follow(List<ResolvedRequest> requests, PendingAcquisition acquisition) {
+	void follow(List<ResolvedRequest> requests, PendingAcquisition<?> acquisition) {
 		if (logger.isDebugEnabled()) {
-			acquisition.result().whenComplete((lease, error) -> {
+			acquisition.result.whenComplete((lease, error) -> {
 				if (error instanceof NotAcquiredException refusal) {
 					this.thread.execute(() -> log(requests.get(0).name(), refusal));
 				}

@@ -2,7 +2,6 @@ package io.holdfast.engine;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseContext;
@@ -18,14 +17,12 @@ import org.jspecify.annotations.Nullable;
  * A request for one resource, and its result. State of the {@link ResourceQueue} is
  * confined to the events of the queue. The public methods are thread-safe.
  */
-final class Waiter implements PendingAcquisition {
+final class Waiter extends PendingAcquisition<LeaseHandle> {
 
 	/** Context of most requests. */
 	private static final LeaseContext NO_LEASES = LeaseContext.empty();
 
 	final ResourceQueue queue;
-
-	private final EngineContext context;
 
 	/** Id of the instance at the arrival of the request. */
 	final String instanceId;
@@ -34,16 +31,6 @@ final class Waiter implements PendingAcquisition {
 	final long number;
 
 	final ResolvedRequest request;
-
-	final @Nullable Thread thread;
-
-	private final LeaseContext leaseContext;
-
-	/**
-	 * Observation of the request, or of the request for several keys that it is a part
-	 * of.
-	 */
-	final @Nullable RequestObservation observation;
 
 	/**
 	 * Whether this waiter is a part of a request for several keys.
@@ -99,16 +86,13 @@ final class Waiter implements PendingAcquisition {
 
 	Waiter(ResourceQueue queue, String instanceId, long number, ResolvedRequest request, @Nullable Thread thread,
 			LeaseContext leaseContext, @Nullable MultiKeyProgress multiKey, @Nullable RequestObservation observation) {
+		super(queue.context, thread, leaseContext, observation);
 		this.queue = queue;
-		this.context = queue.context();
 		this.instanceId = instanceId;
 		this.number = number;
 		this.request = request;
-		this.thread = thread;
-		this.leaseContext = leaseContext;
 		this.multiKeyPart = multiKey != null;
 		this.waitedForOthers = multiKey != null && multiKey.waitedForOthers();
-		this.observation = observation;
 		this.arrivedAt = this.context.scheduler.nanoTime();
 		this.startedAt = (multiKey != null) ? multiKey.startedAt() : this.arrivedAt;
 		this.endsAt = this.startedAt
@@ -166,7 +150,7 @@ final class Waiter implements PendingAcquisition {
 		List<Hold> found = List.of();
 		for (Lease lease : this.leaseContext.leases(this.request.resource().key())) {
 			for (Hold hold : (lease instanceof EngineLease own) ? own.openHolds() : List.<Hold>of()) {
-				if (hold.queue.context() == this.context && hold.resource().equals(this.request.resource())
+				if (hold.queue.context == this.context && hold.resource().equals(this.request.resource())
 						&& !found.contains(hold)) {
 					found = found.isEmpty() ? new ArrayList<>(2) : found;
 					found.add(hold);
@@ -277,22 +261,17 @@ final class Waiter implements PendingAcquisition {
 	// Methods of PendingAcquisition
 
 	@Override
-	public CompletableFuture<LeaseHandle> result() {
-		return this.result;
-	}
-
-	@Override
-	public long endsAt() {
+	long endsAt() {
 		return this.endsAt;
 	}
 
 	@Override
-	public void interrupt(@Nullable InterruptedException cause) {
+	void interrupt(@Nullable InterruptedException cause) {
 		abandon(notAcquired(Reason.INTERRUPTED, cause));
 	}
 
 	@Override
-	public void endOverdue() {
+	void endOverdue() {
 		// The queue ends the wait with the actual reason, as the late timer would.
 		this.queue.endOverdue();
 		abandon(storeTrouble(null));
@@ -302,11 +281,6 @@ final class Waiter implements PendingAcquisition {
 		if (fail(why)) {
 			this.queue.giveUp(this);
 		}
-	}
-
-	@Override
-	public @Nullable RequestObservation observation() {
-		return this.observation;
 	}
 
 	@Override

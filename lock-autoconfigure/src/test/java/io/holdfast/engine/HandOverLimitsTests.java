@@ -212,15 +212,15 @@ class HandOverLimitsTests extends ScriptedEngine {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		List<ResolvedRequest> request = Settings.resolve(REQUEST, settings());
-		PendingAcquisition first = acquire(busy, request, null, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(busy, request, null, LeaseContext.empty());
 		this.store.last("acquire 1").granted(100, 30_000);
 		Thread thread = new Thread();
-		PendingAcquisition interrupted = acquire(busy, request, thread, LeaseContext.empty());
-		interrupted.result().whenComplete((lease, error) -> ((LockLease) first.result().join()).releaseAsync());
+		PendingAcquisition<?> interrupted = acquire(busy, request, thread, LeaseContext.empty());
+		interrupted.result.whenComplete((lease, error) -> ((LockLease) first.result.join()).releaseAsync());
 		interrupted.interrupt(new InterruptedException());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
-		PendingAcquisition again = acquire(busy, request, thread, LeaseContext.empty());
-		assertThat(again.result()).isNotDone();
+		PendingAcquisition<?> again = acquire(busy, request, thread, LeaseContext.empty());
+		assertThat(again.result).isNotDone();
 		List.copyOf(queued).forEach(Runnable::run);
 		assertThat(this.store.sent()).containsExactly("acquire 3");
 	}

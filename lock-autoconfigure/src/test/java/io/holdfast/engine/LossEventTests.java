@@ -196,9 +196,10 @@ class LossEventTests extends ScriptedEngine {
 	void anActionAddedBetweenLossAndReleaseRuns() {
 		List<Runnable> callbacks = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
-		PendingAcquisition granted = acquire(busy, Settings.resolve(REQUEST, settings()), null, LeaseContext.empty());
+		PendingAcquisition<?> granted = acquire(busy, Settings.resolve(REQUEST, settings()), null,
+				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
-		LockLease lease = (LockLease) granted.result().join();
+		LockLease lease = (LockLease) granted.result.join();
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
 		List<String> lost = new ArrayList<>();

@@ -78,13 +78,12 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	void aFailedRequestLeavesNoHoldForTheNextRequestOfItsThread() {
 		Thread thread = new Thread();
 		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
-		PendingAcquisition first = acquire(this.engine, requests, thread, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(this.engine, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
-		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
+		CompletableFuture<PendingAcquisition<?>> second = new CompletableFuture<>();
 		// As early as possible.
-		first.result()
-			.whenComplete(
-					(lease, error) -> second.complete(acquire(this.engine, requests, thread, LeaseContext.empty())));
+		first.result.whenComplete(
+				(lease, error) -> second.complete(acquire(this.engine, requests, thread, LeaseContext.empty())));
 		this.store.elapse(20_000);
 		assertThat(this.store.sent()).contains("release 1", "acquire 3");
 		this.store.last("acquire 3").granted(20, 30_000);
@@ -98,27 +97,27 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
 		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
-		PendingAcquisition first = acquire(busy, requests, thread, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(busy, requests, thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
-		PendingAcquisition second = acquire(busy, requests, thread, LeaseContext.empty());
+		PendingAcquisition<?> second = acquire(busy, requests, thread, LeaseContext.empty());
 		// The second request waits in the instance for the release.
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		runAll(queued);
 		assertThat(this.store.sent()).containsExactly("release 1 next 2");
-		assertThat(second.result()).isNotDone();
+		assertThat(second.result).isNotDone();
 	}
 
 	@Test
 	void anInterruptDuringTheGrantOfTheNextKeyLeavesNoHoldForItsThread() {
 		List<Runnable> queued = new ArrayList<>();
 		List<LeaseEngine> engines = new ArrayList<>();
-		List<PendingAcquisition> acquisitions = new ArrayList<>();
+		List<PendingAcquisition<?>> acquisitions = new ArrayList<>();
 		Thread thread = new Thread();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
 			queued.add(action);
 			// As early as possible.
-			if (acquisitions.size() == 1 && acquisitions.get(0).result().isDone()) {
+			if (acquisitions.size() == 1 && acquisitions.get(0).result.isDone()) {
 				acquisitions.add(acquire(engines.get(0), Settings.resolve(REQUEST.only("b"), settings()), thread,
 						LeaseContext.empty()));
 			}
@@ -133,7 +132,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 			}
 		};
 		runAll(queued);
-		assertThat(acquisitions.get(1).result()).isNotDone();
+		assertThat(acquisitions.get(1).result).isNotDone();
 		assertThat(this.store.sent()).containsExactly("acquire 1", "acquire 2", "release 1", "release 2 next 3");
 	}
 
@@ -149,7 +148,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 				queued.add(action);
 			}
 		}, () -> ID, () -> 1.0);
-		PendingAcquisition acquisition = acquire(busy, Settings.resolve(BOTH, settings()), new Thread(),
+		PendingAcquisition<?> acquisition = acquire(busy, Settings.resolve(BOTH, settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
@@ -157,7 +156,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.sent();
 		atOnce.set(true);
 		runAll(queued);
-		assertThat(acquisition.result()).isCompletedExceptionally();
+		assertThat(acquisition.result).isCompletedExceptionally();
 		assertThat(this.store.sent()).containsExactly("release 1");
 		assertThat(isIdle(busy)).isTrue();
 	}
@@ -167,20 +166,19 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		List<Runnable> queued = new ArrayList<>();
 		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
 		Thread thread = new Thread();
-		PendingAcquisition first = acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty());
 		this.store.last("acquire 1").granted(10, 30_000);
 		runAll(queued);
 		this.store.elapse(10_000);
-		CompletableFuture<PendingAcquisition> second = new CompletableFuture<>();
-		first.result()
-			.whenComplete((lease, error) -> second.complete(
-					acquire(busy, Settings.resolve(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+		CompletableFuture<PendingAcquisition<?>> second = new CompletableFuture<>();
+		first.result.whenComplete((lease, error) -> second
+			.complete(acquire(busy, Settings.resolve(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
 		this.store.last("renew 1").renewed(false);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
 		runAll(queued);
 		assertThat(this.store.sent()).contains("release 2 next 3");
-		assertThat(second.join().result()).isNotDone();
+		assertThat(second.join().result).isNotDone();
 	}
 
 	@Test
@@ -253,8 +251,8 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		}
 	}
 
-	private static List<Long> fences(PendingAcquisition acquisition) {
-		LockLease lease = (LockLease) acquisition.result().join();
+	private static List<Long> fences(PendingAcquisition<?> acquisition) {
+		LockLease lease = (LockLease) acquisition.result.join();
 		return List.of(lease.fencingToken("a"), lease.fencingToken("b"));
 	}
 

@@ -88,7 +88,7 @@ public abstract class ScriptedEngine {
 		return engine.isIdle();
 	}
 
-	protected static PendingAcquisition acquire(LeaseEngine engine, List<ResolvedRequest> requests,
+	protected static PendingAcquisition<?> acquire(LeaseEngine engine, List<ResolvedRequest> requests,
 			@Nullable Thread thread, LeaseContext context) {
 		return engine.queues.acquire(requests, thread, context);
 	}

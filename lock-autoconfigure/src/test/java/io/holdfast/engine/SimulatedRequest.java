@@ -123,19 +123,19 @@ final class SimulatedRequest {
 	// APIs. Each method returns an action that cancels the request
 
 	/** Simulate a thread that is blocked in acquire. */
-	private Runnable block(PendingAcquisition acquisition, BiConsumer<Lease, Throwable> answer) {
+	private Runnable block(PendingAcquisition<?> acquisition, BiConsumer<Lease, Throwable> answer) {
 		Future<?> overdue = this.instance.schedule(acquisition::endOverdue,
 				acquisition.endsAt() - this.instance.nanoTime() + OVERDUE);
-		acquisition.result().whenComplete((lease, error) -> overdue.cancel(false));
-		acquisition.result().whenComplete((lease, error) -> this.instance.at(0, () -> {
-			RequestObservation observation = acquisition.observation();
+		acquisition.result.whenComplete((lease, error) -> overdue.cancel(false));
+		acquisition.result.whenComplete((lease, error) -> this.instance.at(0, () -> {
+			RequestObservation observation = acquisition.observation;
 			if (observation != null) {
-				observation.settled(acquisition.result(), true);
+				observation.settled(acquisition.result, true);
 			}
 			answer.accept(lease, error);
 		}));
 		return () -> {
-			if (!acquisition.result().isDone()) {
+			if (!acquisition.result.isDone()) {
 				acquisition.interrupt(new InterruptedException());
 			}
 		};

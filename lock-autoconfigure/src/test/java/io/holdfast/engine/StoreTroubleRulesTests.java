@@ -177,20 +177,20 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	void aThreadThatEndsItsOverdueWaitGetsTheErrorOfTheTimer() {
 		granted(REQUEST, 10);
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
-			PendingAcquisition waiting = acquire(this.engine, Settings.resolve(request.waitTime(SHORT), settings()),
+			PendingAcquisition<?> waiting = acquire(this.engine, Settings.resolve(request.waitTime(SHORT), settings()),
 					new Thread(), LeaseContext.empty());
 			this.store.pause(SHORT.toMillis());
 			waiting.endOverdue();
-			assertThat(waiting.result()).isCompletedExceptionally();
-			assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiting.result().getNow(null))
+			assertThat(waiting.result).isCompletedExceptionally();
+			assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiting.result.getNow(null))
 				.withCauseInstanceOf(LockNotAcquiredException.class);
 		}
-		PendingAcquisition unanswered = acquire(this.engine,
+		PendingAcquisition<?> unanswered = acquire(this.engine,
 				Settings.resolve(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
 				LeaseContext.empty());
 		this.store.pause(SHORT.toMillis());
 		unanswered.endOverdue();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unanswered.result().getNow(null))
+		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unanswered.result.getNow(null))
 			.withCauseInstanceOf(LeaseStoreException.class);
 	}
 
