@@ -355,7 +355,7 @@ final class ResourceQueue extends SerialExecutor {
 	private List<Waiter> match(int released) {
 		for (Place place : this.places) {
 			if (place.reservedFor != null) {
-				place.waiter = place.reservedFor.waiting ? place.reservedFor : null;
+				place.waiter = this.waiters.contains(place.reservedFor) ? place.reservedFor : null;
 			}
 			else if (place.waiter != null) {
 				place.waiter.place = null;
@@ -716,7 +716,6 @@ final class ResourceQueue extends SerialExecutor {
 	private void enqueue(Waiter waiter) {
 		waiter.tellBegin();
 		waiter.arrivalEvent = this.event;
-		waiter.waiting = true;
 		long check = waiter.startedAt + Math.min(waiter.waitNanos(), this.context.outagePatienceNanos);
 		this.checkAt = this.waiters.isEmpty() ? check : earlier(this.checkAt, check);
 		this.waiters.add(waiter);
@@ -728,25 +727,19 @@ final class ResourceQueue extends SerialExecutor {
 		}
 	}
 
-	/** Note that a waiter was removed from the queue. */
-	private void onLeft(Waiter waiter) {
-		waiter.waiting = false;
-		this.queues.addWaiting(-1);
-	}
-
 	private void endWait(Waiter waiter, RuntimeException why) {
 		Place place = waiter.place;
 		if (place != null && place.trouble == null
 				&& place.isSilent(this.context, this.context.scheduler.nanoTime(), waiter.waitNanos())) {
 			this.context.observers.failed(Command.ACQUIRE);
 		}
-		onLeft(waiter);
+		this.queues.addWaiting(-1);
 		fail(waiter, why);
 	}
 
 	/** Fail a waiter's result after the event, because waking up a thread takes time. */
 	private void fail(Waiter waiter, RuntimeException why) {
-		runAfterEvent(() -> waiter.fail(why));
+		runAfterEvent(() -> waiter.result.completeExceptionally(why));
 	}
 
 	/** End a wait whose caller has gone. */
@@ -1078,7 +1071,7 @@ final class ResourceQueue extends SerialExecutor {
 			waiter.tellHandedOver(way);
 		}
 		this.waiters.remove(waiter);
-		onLeft(waiter);
+		this.queues.addWaiting(-1);
 		add(hold);
 		this.queues.renewer.startRenewing(hold);
 		// Only after the hold is registered: otherwise a notification would find the
@@ -1212,7 +1205,7 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private void handOver(Hold hold, Waiter heir, long now) {
 		this.waiters.remove(heir);
-		onLeft(heir);
+		this.queues.addWaiting(-1);
 		heir.waitedForOthers = true;
 		heir.tellHandedOver(HandOver.LOCAL);
 		Hold next = new Hold(heir, hold, now);
@@ -1303,7 +1296,7 @@ final class ResourceQueue extends SerialExecutor {
 		long last = -1;
 		for (Waiter waiter : this.waiters) {
 			Place place = waiter.place;
-			assert waiter.waiting && waiter.arrivalEvent >= last : waiter + " is out of order";
+			assert waiter.arrivalEvent >= last : waiter + " is out of order";
 			last = waiter.arrivalEvent;
 			if (place != null) {
 				placed++;
@@ -1318,7 +1311,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		assert placed == this.places.size() : this.places + " are not those of " + this.waiters;
 		for (Place place : this.places) {
-			assert place.waiter != null && place.waiter.place == place && place.waiter.waiting : place;
+			assert place.waiter != null && place.waiter.place == place && this.waiters.contains(place.waiter) : place;
 			assert !place.closed && this.queues.ofPlace(place.token()) == this : place + " is not known";
 		}
 		assert this.holds.size() > MAX_COUNTED || this.permits == this.holds.stream().mapToLong(Hold::permits).sum();

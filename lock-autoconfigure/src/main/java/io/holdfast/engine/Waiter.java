@@ -49,19 +49,10 @@ final class Waiter extends PendingAcquisition<LeaseHandle> {
 	/** Latest end of the wait. Leaves time for a first answer of the store. */
 	private final long endsAt;
 
-	/**
-	 * Future of the lease, which fails with the exception for the user. The first outcome
-	 * counts.
-	 */
-	final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
-
 	// State in the queue
 
 	/** Number of the event of the arrival. */
 	long arrivalEvent;
-
-	/** Whether this waiter is in the queue. */
-	boolean waiting;
 
 	/**
 	 * Whether this waiter bypasses the queue: it has a reserved place from its arrival
@@ -177,14 +168,6 @@ final class Waiter extends PendingAcquisition<LeaseHandle> {
 		}
 	}
 
-	/**
-	 * Fail the result.
-	 * @return {@code false} if the result was already completed
-	 */
-	boolean fail(RuntimeException why) {
-		return this.result.completeExceptionally(why);
-	}
-
 	// End of the wait without a lease. The rules depend on the place that serves this
 	// waiter or, without one, on the first place before it. Without any place, the waiter
 	// waits for a hold of this instance.
@@ -278,7 +261,7 @@ final class Waiter extends PendingAcquisition<LeaseHandle> {
 	}
 
 	private void abandon(RuntimeException why) {
-		if (fail(why)) {
+		if (this.result.completeExceptionally(why)) {
 			this.queue.giveUp(this);
 		}
 	}
