@@ -645,7 +645,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		if (own != null && !lostBefore && request.reentrant() && (isExclusive(own.request) || request.reads())) {
 			// Also during a shutdown: the request is a part of work in flight.
-			nest(waiter, own);
+			deliver(waiter, own.nest(waiter, this.context.scheduler.nanoTime()));
 			return true;
 		}
 		RuntimeException why = null;
@@ -655,7 +655,8 @@ final class ResourceQueue extends SerialExecutor {
 		else if (lostBefore) {
 			why = EngineExceptions.lostBefore(this.resource);
 		}
-		else if (own != null && (request.reentrant() || request.waits() && isWaitedFor(own, request))) {
+		else if (own != null
+				&& (request.reentrant() || request.waits() && (isExclusive(own.request) || isExclusive(request)))) {
 			why = waiter.notAcquired(Reason.SELF_BLOCKED, null);
 		}
 		else if (request.waits() && this.queues.isFull(this.waiters.size())) {
@@ -670,11 +671,6 @@ final class ResourceQueue extends SerialExecutor {
 			fail(waiter, why);
 		}
 		return why != null;
-	}
-
-	/** Return whether a hold of the requester blocks its own request. */
-	private static boolean isWaitedFor(Hold own, ResolvedRequest request) {
-		return isExclusive(own.request) || isExclusive(request);
 	}
 
 	/** Return whether a request waits, or may ask the store at once. */
@@ -706,10 +702,6 @@ final class ResourceQueue extends SerialExecutor {
 	 */
 	private static boolean isAboveLimit(ResolvedRequest request) {
 		return request.isAboveLimit(request.permits());
-	}
-
-	private void nest(Waiter waiter, Hold hold) {
-		deliver(waiter, hold.nest(waiter, this.context.scheduler.nanoTime()));
 	}
 
 	/** Add a request to the queue. */
@@ -879,8 +871,13 @@ final class ResourceQueue extends SerialExecutor {
 
 	/** End the wait of a place that the store has refused without queueing it. */
 	private void refuse(Place place, RuntimeException why) {
-		Waiter waiter = waiterOf(place);
 		place.onRefused();
+		endWait(place, why);
+	}
+
+	/** End the wait of a place. The place asks at once if it serves another waiter. */
+	private void endWait(Place place, RuntimeException why) {
+		Waiter waiter = waiterOf(place);
 		place.askAt = this.context.scheduler.nanoTime();
 		this.waiters.remove(waiter);
 		endWait(waiter, why);
@@ -888,8 +885,11 @@ final class ResourceQueue extends SerialExecutor {
 
 	private void onBusy(Place place, Question question, Busy busy) {
 		long now = this.context.scheduler.nanoTime();
-		String formerOwner = (this.lastBusy != null) ? this.lastBusy.owner() : null;
-		noteHolder(busy, now);
+		Busy former = this.lastBusy;
+		this.lastBusy = busy;
+		if (busy.foreign() && (former == null || !former.foreign())) {
+			this.foreignSince = now;
+		}
 		if (!place.request.waits()) {
 			refuse(place, timedOut(waiterOf(place)));
 			return;
@@ -900,7 +900,7 @@ final class ResourceQueue extends SerialExecutor {
 		}
 		place.onBusy(question, busy.fence());
 		warnOfForeign(busy, now);
-		if (busy.owner() != null && !busy.owner().equals(formerOwner)) {
+		if (busy.owner() != null && (former == null || !busy.owner().equals(former.owner()))) {
 			// Look a new holder up in the background, for the message at the end of the
 			// wait.
 			this.context.holder(busy.owner());
@@ -914,13 +914,6 @@ final class ResourceQueue extends SerialExecutor {
 			delay = Math.min(delay, TimeUnit.MILLISECONDS.toNanos(busy.ownerTtlMillis() + 1));
 		}
 		place.askAt = now + delay;
-	}
-
-	private void noteHolder(Busy busy, long now) {
-		if (busy.foreign() && (this.lastBusy == null || !this.lastBusy.foreign())) {
-			this.foreignSince = now;
-		}
-		this.lastBusy = busy;
 	}
 
 	/** Return the exception for a timeout, with the last known holder. */
@@ -982,24 +975,14 @@ final class ResourceQueue extends SerialExecutor {
 			this.checkAt = earlier(this.checkAt, now);
 		}
 		else {
-			Waiter waiter = waiterOf(place);
-			place.askAt = now;
-			this.waiters.remove(waiter);
-			endWait(waiter, waiter.storeTrouble(error));
+			endWait(place, waiterOf(place).storeTrouble(error));
 		}
 	}
 
 	private void onGranted(Place place, Question question, Granted granted, HandOver way) {
-		if (place.isReleasedByForce(granted.fence())) {
-			// The grant was released by force, and the place has asked again since.
-			return;
-		}
-		long now = this.context.scheduler.nanoTime();
-		if (question.sentAt() + Hold.validity(granted.ttlMillis()) - place.request.lossMarginNanos() - now > 0) {
-			hold(place, granted, question.sentAt(), way, now);
-		}
-		else {
-			place.askAt = now;
+		// After a forced release of the grant, the place has asked again.
+		if (!place.isReleasedByForce(granted.fence())) {
+			hold(place, granted, question.sentAt(), 0, way);
 		}
 	}
 
@@ -1022,19 +1005,12 @@ final class ResourceQueue extends SerialExecutor {
 	}
 
 	private void onNotified(Place place, long fence, long ttlMillis) {
-		if (place.isOutdated(fence)) {
-			return;
-		}
-		// The grant was made after the last BUSY answer: measure its duration from that
-		// time.
-		long since = place.grantedSince();
-		long now = this.context.scheduler.nanoTime();
-		long margin = place.request.lossMarginNanos();
-		if (since + Hold.validity(ttlMillis) - margin - now > (TimeUnit.MILLISECONDS.toNanos(ttlMillis) - margin) / 3) {
-			hold(place, new Granted(fence, ttlMillis), since, HandOver.WOKEN_UP, now);
-		}
-		else {
-			place.askAt = now;
+		if (!place.isOutdated(fence)) {
+			// The grant was made after the last BUSY answer: measure its duration from
+			// that time.
+			hold(place, new Granted(fence, ttlMillis), place.grantedSince(),
+					(TimeUnit.MILLISECONDS.toNanos(ttlMillis) - place.request.lossMarginNanos()) / 3,
+					HandOver.WOKEN_UP);
 		}
 	}
 
@@ -1059,8 +1035,18 @@ final class ResourceQueue extends SerialExecutor {
 
 	// Holds
 
-	/** Create the hold of a grant, for the first waiter that the place may serve. */
-	private void hold(Place place, Granted granted, long sentAt, HandOver way, long now) {
+	/**
+	 * Create the hold of a grant, for the first waiter that the place may serve. Ask
+	 * again if too little of its time is left.
+	 * @param sentAt the time before the grant
+	 * @param least the time that must be left, in nanoseconds
+	 */
+	private void hold(Place place, Granted granted, long sentAt, long least, HandOver way) {
+		long now = this.context.scheduler.nanoTime();
+		if (sentAt + Hold.validity(granted.ttlMillis()) - place.request.lossMarginNanos() - now <= least) {
+			place.askAt = now;
+			return;
+		}
 		this.context.onAcquired(this.resource.kind());
 		this.lastBusy = null;
 		Waiter waiter = receiver(place);
