@@ -277,14 +277,6 @@ abstract class LeaseHandle extends EngineLease {
 		}
 	}
 
-	/** Release a lease that has not reached its user, within an event of the queue. */
-	final void discard() {
-		CompletableFuture<ReleaseResult> result = new CompletableFuture<>();
-		if (this.releaseResult.compareAndSet(null, result)) {
-			this.hold.queue.releaseLease(this.hold, this, false, result);
-		}
-	}
-
 	@Override
 	public String toString() {
 		return getClass().getSimpleName() + "Lease[" + this.hold.description() + ", "

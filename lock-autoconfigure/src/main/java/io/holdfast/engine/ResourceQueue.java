@@ -737,14 +737,13 @@ final class ResourceQueue extends SerialExecutor {
 	/** End a wait whose caller has gone. */
 	void giveUp(Waiter waiter) {
 		event(() -> {
-			LeaseHandle lease = waiter.lease;
 			if (this.waiters.remove(waiter)) {
 				endWait(waiter, waiter.notAcquired(Reason.INTERRUPTED, null));
 			}
-			else if (lease != null) {
-				// The lease was granted. It is released in this event, or its thread
+			else if (waiter.lease != null) {
+				// The lease was granted. Its release begins in this event, or its thread
 				// would get a nested lease on its next request.
-				lease.discard();
+				waiter.lease.discardAsync();
 			}
 		});
 	}
