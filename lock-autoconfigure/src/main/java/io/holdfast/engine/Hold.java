@@ -85,12 +85,12 @@ final class Hold {
 	private @Nullable LeaseHandle lastToEnd;
 
 	/** Whether a lease has reached its user. Changed by the queue only. */
-	private volatile boolean used;
+	volatile boolean used;
 
 	/**
 	 * Whether a shutdown has ended this hold. The user's release then sends no command.
 	 */
-	private volatile boolean endedByShutDown;
+	volatile boolean endedByShutDown;
 
 	/** Number of unanswered extensions by the user to more than the lease time. */
 	private volatile int extensions;
@@ -112,8 +112,8 @@ final class Hold {
 	/** Longest loss margin of the leases, in nanoseconds. Guarded by this. */
 	private long wantedMargin;
 
-	/** Time of the next renewal. */
-	private volatile long renewAt;
+	/** Time of the next renewal, by the monotonic clock. */
+	volatile long renewAt;
 
 	/** Whether the next renewal must also cover the leases without renewal. */
 	private volatile boolean claimed;
@@ -369,11 +369,6 @@ final class Hold {
 		return isReentrantFor(this.thread) && isRenewed();
 	}
 
-	/** Return whether a lease has reached its user. */
-	boolean isUsed() {
-		return this.used;
-	}
-
 	/** Return whether code runs under an open lease. */
 	synchronized boolean isForCode() {
 		return this.leases.stream().anyMatch(LeaseHandle::isForCode);
@@ -534,19 +529,9 @@ final class Hold {
 		return new Renewal(resource(), this.token, permits(), millis);
 	}
 
-	/** Return the time of the next renewal, by the monotonic clock. */
-	long renewAt() {
-		return this.renewAt;
-	}
-
 	/** Return the earlier of the next renewal and the end of validity. */
 	long renewAtOrBeforeEnd() {
 		return ResourceQueue.earlier(this.renewAt, validUntil());
-	}
-
-	/** Set the time of the next renewal, by the monotonic clock. */
-	void renewAt(long time) {
-		this.renewAt = time;
 	}
 
 	/**
@@ -726,16 +711,6 @@ final class Hold {
 		boolean first = !this.lossReported;
 		this.lossReported = true;
 		return first;
-	}
-
-	/** Note that a shutdown has ended this hold, here and in the store. */
-	void endByShutDown() {
-		this.endedByShutDown = true;
-	}
-
-	/** Return whether a shutdown has ended this hold, so that no release is sent. */
-	boolean isEndedByShutDown() {
-		return this.endedByShutDown;
 	}
 
 }

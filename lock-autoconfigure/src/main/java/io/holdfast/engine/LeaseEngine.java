@@ -451,7 +451,7 @@ public final class LeaseEngine implements AutoCloseable {
 			// The user has just released the lease, and gets the store's answer.
 			return;
 		}
-		hold.endByShutDown();
+		hold.endedByShutDown = true;
 		if (keptNanos > 0) {
 			this.queues.releases.retain(hold, keptNanos, new CompletableFuture<>());
 		}
@@ -468,7 +468,7 @@ public final class LeaseEngine implements AutoCloseable {
 	private void leaveHold(Hold hold, long until, long now) {
 		if (this.queues.renewer.lose(hold, "this instance shut down before the code under it had ended",
 				"Others are kept out for " + TimeUnit.NANOSECONDS.toMillis(until - now) + " ms from now")) {
-			hold.endByShutDown();
+			hold.endedByShutDown = true;
 			this.queues.releases.letExpire(hold, until);
 		}
 	}

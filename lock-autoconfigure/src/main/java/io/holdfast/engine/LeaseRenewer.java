@@ -255,7 +255,7 @@ final class LeaseRenewer {
 					expire(hold, hold.whyExpired(), now);
 				}
 			}
-			else if (hold.renewAt() - now <= window(hold) && hold.renewalMillis(now) > 0) {
+			else if (hold.renewAt - now <= window(hold) && hold.renewalMillis(now) > 0) {
 				due.add(hold);
 			}
 			else {
@@ -269,7 +269,7 @@ final class LeaseRenewer {
 				this.context.observers.renewed(hold.resource(), RenewalOutcome.FAILED);
 			}
 			// The time at which the renewal is repeated if it is not answered.
-			hold.renewAt(now + patience(hold, now));
+			hold.renewAt = now + patience(hold, now);
 			next = ResourceQueue.earlier(next, hold.renewAtOrBeforeEnd());
 		}
 		if (unanswered) {
@@ -446,7 +446,7 @@ final class LeaseRenewer {
 			logger.debug("The renewal of " + hold.description() + " failed, and is tried again", error);
 			long soon = Math.min(this.context.retryDelay(),
 					TimeUnit.MILLISECONDS.toNanos(hold.request.leaseMillis()) / 6);
-			hold.renewAt(now + soon);
+			hold.renewAt = now + soon;
 			wakeBy(hold.renewAtOrBeforeEnd());
 		}
 	}
@@ -492,7 +492,7 @@ final class LeaseRenewer {
 	 */
 	ReleaseResult judgeRelease(Hold hold, ReleaseReply reply) {
 		long now = this.context.scheduler.nanoTime();
-		if (!reply.foundNothing() || !hold.isUsed() || hold.grantedUntil() - now <= 0) {
+		if (!reply.foundNothing() || !hold.used || hold.grantedUntil() - now <= 0) {
 			return ReleaseResult.RELEASED;
 		}
 		String why = OTHER_OWNER;

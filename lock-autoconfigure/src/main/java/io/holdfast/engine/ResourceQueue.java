@@ -1135,7 +1135,7 @@ final class ResourceQueue extends SerialExecutor {
 			settle();
 			result.complete(ReleaseResult.LOST);
 		}
-		else if (held && hold.isUsed() && hold.minHoldLeft(now) > 0) {
+		else if (held && hold.used && hold.minHoldLeft(now) > 0) {
 			// The hold keeps other owners out until its minHold is over.
 			this.queues.releases.retain(hold, hold.minHoldLeft(now), result);
 			this.queues.renewer.stopRenewing(hold);

@@ -142,7 +142,7 @@ final class TokenReleases {
 
 	/** Return whether the lease of a lost hold is left to expire in the store. */
 	boolean isLeftToStore(Hold lost) {
-		return this.closing || lost.isEndedByShutDown() || isRetained(lost.token);
+		return this.closing || lost.endedByShutDown || isRetained(lost.token);
 	}
 
 	/** Send no more releases of lost holds, because the store will be closed soon. */
