@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class MemoryLeases {
 
+	/** End of a lease without expiry. */
+	static final long NEVER = Long.MAX_VALUE;
+
 	private static final int SWEPT_FROM = 1000;
 
 	/** Maximum number of named holders of a key. */
@@ -219,8 +222,9 @@ public final class MemoryLeases {
 		return this.now + millis * 1000;
 	}
 
+	/** Return the time until an end, in milliseconds; -1 for {@link #NEVER}. */
 	long millisUntil(long micros) {
-		return Math.max(0, (micros - this.now) / 1000);
+		return (micros == NEVER) ? -1 : Math.max(0, (micros - this.now) / 1000);
 	}
 
 	/** Return the time of the clock, in microseconds. */

@@ -1,7 +1,5 @@
 package io.holdfast.memory;
 
-import java.util.List;
-
 import io.holdfast.engine.store.HandOverLimits;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
@@ -10,22 +8,14 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStore.Standing;
-import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Tokens;
-import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Lock with an exclusive owner or readers, and one queue for both modes.
  */
 final class MemoryLock extends MemoryResource {
-
-	private static final long NEVER = Long.MAX_VALUE;
-
-	private @Nullable String owner;
-
-	private long expiresAt;
 
 	/** Token of the first waiter that was seen waiting for readers. */
 	private String waitingForReaders = "";
@@ -39,16 +29,15 @@ final class MemoryLock extends MemoryResource {
 	@Override
 	AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue) {
 		String token = command.token();
-		Granted held = lengthen(command);
+		Granted held = lengthen(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
 			settle();
 			return held;
 		}
 		boolean served = settle(token, command.leaseMillis());
-		boolean fits = this.owner == null && this.queue.isEmpty() && (reads(command) || this.holders.isEmpty());
-		if (!served && fits && this.leases.grace() == 0) {
-			hold(token, reads(command), command.leaseMillis());
+		if (!served && this.queue.isEmpty() && fits(command.permits()) && this.leases.grace() == 0) {
+			hold(command, command.leaseMillis());
 			served = true;
 		}
 		if (served) {
@@ -68,11 +57,11 @@ final class MemoryLock extends MemoryResource {
 			this.queue.remove(place);
 		}
 		boolean released = end(token);
-		if (next != null && (released || place >= 0) && !holds(next.token())) {
+		if (next != null && (released || place >= 0) && !this.holders.contains(next.token())) {
 			enqueue(next, nextPolls, keepsPlace ? place : this.queue.size());
 		}
 		settle((next != null) ? next.token() : "", (next != null) ? next.leaseMillis() : 0);
-		AcquireReply reply = (next != null) ? lengthen(next) : null;
+		AcquireReply reply = (next != null) ? lengthen(next.token(), next.leaseMillis()) : null;
 		if (reply == null && next != null && place(next.token()) >= 0) {
 			reply = busy();
 		}
@@ -81,63 +70,40 @@ final class MemoryLock extends MemoryResource {
 
 	@Override
 	boolean renew(Renewal renewal) {
-		String token = renewal.token();
-		boolean reads = renewal.permits() == 1;
-		boolean open = this.owner == null && (reads || this.holders.isEmpty());
-		if (holds(token, reads)) {
-			lengthen(token, renewal.leaseMillis());
-		}
-		else if (open && this.leases.grace() > 0) {
+		if (this.leases.grace() > 0 && !this.holders.contains(renewal.token()) && fits(renewal.permits())) {
 			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
 			// be restored.
-			put(token, reads, renewal.leaseMillis());
+			put(renewal.token(), renewal.permits(), this.leases.after(renewal.leaseMillis()));
 		}
-		return holds(token, reads);
-	}
-
-	@Override
-	ReleaseReply retain(Renewal lease) {
-		boolean reads = lease.permits() == 1;
-		boolean holds = holds(lease.token(), reads);
-		if (holds) {
-			put(lease.token(), reads, lease.leaseMillis());
-		}
-		return released(holds, null);
+		return holds(renewal) && lengthen(renewal.token(), renewal.leaseMillis()) != null;
 	}
 
 	@Override
 	Standing inspect(int maxHolders, int maxWaiters) {
-		List<TokenState> holders = (this.owner != null) ? List.of(new TokenState(this.owner, Resource.ALL, ttl()))
-				: holderStates(maxHolders);
-		return new Standing(this.resource, ttl(), lastFence(), null, 0, 0,
-				(this.owner != null) ? 1 : this.holders.size(), holders, this.queue.size(), waiterStates(maxWaiters));
+		return new Standing(this.resource, ttl(), lastFence(), null, 0, 0, this.holders.size(),
+				holderStates((owner() != null) ? 1 : maxHolders), this.queue.size(), waiterStates(maxWaiters));
 	}
 
 	boolean takeIfFree(String foreigner, long ttlMillis) {
-		boolean free = this.owner == null && this.holders.isEmpty();
+		boolean free = this.holders.isEmpty();
 		if (free) {
-			this.owner = foreigner;
-			this.expiresAt = (ttlMillis < 0) ? NEVER : this.leases.after(ttlMillis);
+			put(foreigner, Resource.ALL, (ttlMillis < 0) ? MemoryLeases.NEVER : this.leases.after(ttlMillis));
 		}
 		return free;
 	}
 
-	@Override
-	boolean isIdle(long now) {
-		return (this.owner == null || this.expiresAt <= now) && (this.queue.isEmpty() || this.queueExpiresAt <= now)
-				&& (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now);
+	/** Return the exclusive owner, or {@code null}. */
+	private @Nullable String owner() {
+		return fits(1) ? null : this.holders.firstToEnd().token();
+	}
+
+	/** Return whether a number of permits is free: one for a reader, all for an owner. */
+	private boolean fits(int permits) {
+		return this.holders.used() + permits <= Resource.ALL;
 	}
 
 	private static boolean reads(AcquireCommand command) {
 		return command.permits() == 1;
-	}
-
-	private boolean holds(String token) {
-		return holds(token, false) || holds(token, true);
-	}
-
-	private boolean holds(String token, boolean reads) {
-		return reads ? this.holders.contains(token) : token.equals(this.owner);
 	}
 
 	/**
@@ -145,19 +111,7 @@ final class MemoryLock extends MemoryResource {
 	 * is free.
 	 */
 	private long ttl() {
-		if (this.owner == null) {
-			return this.holders.isEmpty() ? 0 : this.leases.millisUntil(this.holders.lastToEnd().expiresAt());
-		}
-		return (this.expiresAt == NEVER) ? -1 : this.leases.millisUntil(this.expiresAt);
-	}
-
-	@Override
-	boolean end(String token) {
-		if (token.equals(this.owner)) {
-			this.owner = null;
-			return true;
-		}
-		return this.holders.remove(token) != null;
+		return this.holders.isEmpty() ? 0 : this.leases.millisUntil(this.holders.lastToEnd().expiresAt());
 	}
 
 	@Override
@@ -173,11 +127,10 @@ final class MemoryLock extends MemoryResource {
 	 */
 	private boolean settle(String candidate, long leaseMillis) {
 		boolean served = false;
-		while (!this.queue.isEmpty() && this.owner == null && this.leases.grace() == 0) {
+		while (!this.queue.isEmpty() && owner() == null && this.leases.grace() == 0) {
 			Queued head = this.queue.get(0);
-			boolean reads = reads(head.command());
 			boolean isCandidate = head.token().equals(candidate);
-			boolean hasToWait = !reads && !this.holders.isEmpty();
+			boolean hasToWait = !fits(head.command().permits());
 			if (hasToWait && isCandidate) {
 				see(head);
 			}
@@ -186,11 +139,11 @@ final class MemoryLock extends MemoryResource {
 			}
 			this.queue.remove(0);
 			if (isCandidate) {
-				hold(head.token(), reads, leaseMillis);
+				hold(head.command(), leaseMillis);
 				served = true;
 			}
 			else if (!hasToWait && (head.polls() || !this.leases.isAbsent(head.token()))) {
-				hold(head.token(), reads, head.command().claimMillis());
+				hold(head.command(), head.command().claimMillis());
 				this.leases.tell(this.resource, head.token(), lastFence(), head.command().claimMillis());
 			}
 		}
@@ -216,52 +169,13 @@ final class MemoryLock extends MemoryResource {
 		return this.leases.now() - this.waitingForReadersSince < patience(head.command());
 	}
 
-	private void hold(String token, boolean reads, long millis) {
-		put(token, reads, millis);
-		advanceFence();
-	}
-
-	private void put(String token, boolean reads, long millis) {
-		if (reads) {
-			this.holders.put(new StoredHolder(token, 1, this.leases.after(millis)));
-		}
-		else {
-			this.owner = token;
-			this.expiresAt = this.leases.after(millis);
-		}
-	}
-
-	private @Nullable Granted lengthen(AcquireCommand command) {
-		return holds(command.token()) ? lengthen(command.token(), command.leaseMillis()) : null;
-	}
-
-	private Granted lengthen(String token, long millis) {
-		StoredHolder reader = lengthenHolder(token, millis);
-		if (reader == null) {
-			this.expiresAt = Math.max(this.expiresAt, this.leases.after(millis));
-		}
-		return new Granted(lastFence(),
-				this.leases.millisUntil((reader != null) ? reader.expiresAt() : this.expiresAt));
-	}
-
 	private Busy busy() {
-		long last = busyFence();
-		if (this.owner == null) {
-			return new Busy(Math.max(ttl(), this.leases.grace()), last, false, null, this.holders.size(), 0);
+		String owner = owner();
+		if (owner == null) {
+			return new Busy(Math.max(ttl(), this.leases.grace()), busyFence(), false, null, this.holders.size(), 0);
 		}
-		boolean foreign = !Tokens.isToken(this.owner);
-		return new Busy(ttl(), last, foreign, foreign ? null : Tokens.instance(this.owner), 0, 0);
-	}
-
-	@Override
-	void expire() {
-		if (this.owner != null && this.expiresAt <= this.leases.now()) {
-			this.owner = null;
-		}
-		if (this.queueExpiresAt <= this.leases.now()) {
-			this.queue.clear();
-		}
-		this.holders.removeUntil(this.leases.now());
+		boolean foreign = !Tokens.isToken(owner);
+		return new Busy(ttl(), busyFence(), foreign, foreign ? null : Tokens.instance(owner), 0, 0);
 	}
 
 }

@@ -9,7 +9,6 @@ import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
-import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,10 +53,10 @@ final class MemoryPermits extends MemoryResource {
 			// This token holds already, and needs no free permits.
 			settle();
 		}
-		StoredHolder held = lengthenHolder(token, command.leaseMillis());
+		Granted held = lengthen(token, command.leaseMillis());
 		if (held != null) {
 			leave(token);
-			return new Granted(lastFence(), this.leases.millisUntil(held.expiresAt()));
+			return held;
 		}
 		if (enqueue && place(token) < 0) {
 			enqueue(command, polls, this.queue.size());
@@ -77,29 +76,15 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	@Override
-	boolean end(String token) {
-		return this.holders.remove(token) != null;
-	}
-
-	@Override
 	boolean renew(Renewal renewal) {
 		String token = renewal.token();
 		if (this.leases.grace() > 0 && !this.holders.contains(token)) {
 			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
 			// be restored.
 			leave(token);
-			this.holders.put(new StoredHolder(token, renewal.permits(), this.leases.after(renewal.leaseMillis())));
+			put(token, renewal.permits(), this.leases.after(renewal.leaseMillis()));
 		}
-		return lengthenHolder(token, renewal.leaseMillis()) != null;
-	}
-
-	@Override
-	ReleaseReply retain(Renewal lease) {
-		StoredHolder held = this.holders.find(lease.token());
-		if (held != null) {
-			this.holders.put(new StoredHolder(lease.token(), held.permits(), this.leases.after(lease.leaseMillis())));
-		}
-		return released(held != null, null);
+		return holds(renewal) && lengthen(token, renewal.leaseMillis()) != null;
 	}
 
 	boolean limit(@Nullable Integer newLimit) {
@@ -117,9 +102,8 @@ final class MemoryPermits extends MemoryResource {
 	}
 
 	@Override
-	boolean isIdle(long now) {
-		return (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now)
-				&& (this.queue.isEmpty() || Math.max(this.queueExpiresAt, this.holders.until()) <= now);
+	long queueExpiresAt() {
+		return Math.max(super.queueExpiresAt(), this.holders.until());
 	}
 
 	@Override
@@ -176,19 +160,6 @@ final class MemoryPermits extends MemoryResource {
 					this.holders.remove(command.token());
 				}
 			}
-		}
-	}
-
-	private void hold(AcquireCommand command, long millis) {
-		this.holders.put(new StoredHolder(command.token(), command.permits(), this.leases.after(millis)));
-		advanceFence();
-	}
-
-	@Override
-	void expire() {
-		this.holders.removeUntil(this.leases.now());
-		if (Math.max(this.queueExpiresAt, this.holders.until()) <= this.leases.now()) {
-			this.queue.clear();
 		}
 	}
 

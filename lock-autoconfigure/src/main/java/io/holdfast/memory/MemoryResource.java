@@ -5,6 +5,7 @@ import java.util.List;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStore.Standing;
@@ -23,14 +24,14 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	final Resource resource;
 
-	/** Holders of permits, or readers of a lock. */
+	/** Holders. An exclusive owner of a lock has all permits, a reader has one. */
 	final StoredPermits holders = new StoredPermits();
 
 	/** Waiters in order. */
 	final List<Queued> queue = new ArrayList<>();
 
 	/** Time, in microseconds, by which each living waiter will have asked again. */
-	long queueExpiresAt;
+	private long queueExpiresAt;
 
 	private final long stride;
 
@@ -53,20 +54,57 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	abstract boolean renew(Renewal renewal);
 
-	abstract ReleaseReply retain(Renewal lease);
-
 	abstract Standing inspect(int maxHolders, int maxWaiters);
-
-	abstract boolean isIdle(long now);
-
-	/** Remove expired leases and waiters before a command. */
-	abstract void expire();
-
-	/** End the lease of a token. Returns whether the token had a lease. */
-	abstract boolean end(String token);
 
 	/** Grant the resource to the heads of the queue as long as they fit. */
 	abstract void settle();
+
+	/** Return the time at which the queue expires, in microseconds. */
+	long queueExpiresAt() {
+		return this.queueExpiresAt;
+	}
+
+	/** Remove expired leases and waiters before a command. */
+	final void expire() {
+		this.holders.removeUntil(this.leases.now());
+		if (queueExpiresAt() <= this.leases.now()) {
+			this.queue.clear();
+		}
+	}
+
+	final boolean isIdle(long now) {
+		return (this.holders.isEmpty() || this.holders.lastToEnd().expiresAt() <= now)
+				&& (this.queue.isEmpty() || queueExpiresAt() <= now);
+	}
+
+	/** Set the end of the lease of a token, also to an earlier time. */
+	final ReleaseReply retain(Renewal lease) {
+		boolean held = holds(lease);
+		if (held) {
+			put(lease.token(), lease.permits(), this.leases.after(lease.leaseMillis()));
+		}
+		return released(held, null);
+	}
+
+	/** Return whether a token holds the permits of a lease. */
+	final boolean holds(Renewal lease) {
+		StoredHolder held = this.holders.find(lease.token());
+		return held != null && held.permits() == lease.permits();
+	}
+
+	final void put(String token, int permits, long expiresAt) {
+		this.holders.put(new StoredHolder(token, permits, expiresAt));
+	}
+
+	final void hold(AcquireCommand command, long millis) {
+		put(command.token(), command.permits(), this.leases.after(millis));
+		advanceFence();
+	}
+
+	/** End the lease of a token. Returns whether the token had a lease. */
+	final boolean end(String token) {
+		return this.holders.remove(token) != null;
+	}
 
 	List<Boolean> force(List<String> tokens) {
 		List<Boolean> held = tokens.stream().map(this::end).toList();
@@ -128,14 +166,15 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 		return this.queue.removeIf((queued) -> queued.token().equals(token));
 	}
 
-	/** Extend the lease of a holder. Returns {@code null} if the token holds nothing. */
-	final @Nullable StoredHolder lengthenHolder(String token, long millis) {
+	/** Extend the lease of a token. Returns {@code null} if the token holds nothing. */
+	final @Nullable Granted lengthen(String token, long millis) {
 		StoredHolder held = this.holders.find(token);
-		if (held != null) {
-			held = new StoredHolder(token, held.permits(), Math.max(held.expiresAt(), this.leases.after(millis)));
-			this.holders.put(held);
+		if (held == null) {
+			return null;
 		}
-		return held;
+		long expiresAt = Math.max(held.expiresAt(), this.leases.after(millis));
+		put(token, held.permits(), expiresAt);
+		return new Granted(this.lastFence, this.leases.millisUntil(expiresAt));
 	}
 
 	/** Return the state of the first holders. */
