@@ -17,8 +17,11 @@ import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.Assign;
 import org.springframework.expression.spel.ast.CompoundExpression;
+import org.springframework.expression.spel.ast.ConstructorReference;
 import org.springframework.expression.spel.ast.Elvis;
+import org.springframework.expression.spel.ast.Indexer;
 import org.springframework.expression.spel.ast.InlineList;
+import org.springframework.expression.spel.ast.InlineMap;
 import org.springframework.expression.spel.ast.MethodReference;
 import org.springframework.expression.spel.ast.OpDec;
 import org.springframework.expression.spel.ast.OpInc;
@@ -174,6 +177,18 @@ final class ExpressionSyntax {
 		}
 		if (node instanceof InlineList) {
 			return new InlineList(start, end, children(node));
+		}
+		if (node instanceof InlineMap) {
+			return new InlineMap(start, end, children(node));
+		}
+		if (node instanceof Indexer indexer) {
+			return new Indexer(indexer.isNullSafe(), start, end, children(node)[0]);
+		}
+		if (node instanceof ConstructorReference && node.getChildCount() > 1) {
+			// An array with elements needs no size.
+			return node.toStringAST().endsWith("}")
+					? new ConstructorReference(start, end, new SpelNodeImpl[1], children(node))
+					: new ConstructorReference(start, end, children(node));
 		}
 		if (node instanceof Projection projection) {
 			return new Projection(projection.isNullSafe(), start, end, children(node)[0]);

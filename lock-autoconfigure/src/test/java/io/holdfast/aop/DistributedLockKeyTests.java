@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
@@ -189,6 +190,18 @@ class DistributedLockKeyTests {
 	}
 
 	@Test
+	@DisplayName("The text null is never part of a key that a constructor, an array, a map or an index yields")
+	void nullInOtherNodes() {
+		for (Consumer<@Nullable String> call : List.<Consumer<@Nullable String>>of(this.shop::constructed,
+				this.shop::element, this.shop::entry, this.shop::index)) {
+			assertThatIllegalArgumentException().isThrownBy(() -> call.accept(null))
+				.withMessageContaining("yields no key: #sku is null");
+			call.accept("b");
+		}
+		assertThat(this.context.locks().keys()).containsExactly("ab", "ab", "xb", "anull");
+	}
+
+	@Test
 	void blankIsRefused() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(" ")).withMessageContaining("blank");
 	}
@@ -346,6 +359,22 @@ class DistributedLockKeyTests {
 
 		@DistributedLock(key = "'stock:'.concat('sku ' + #sku)")
 		void argument(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "new String('a' + #sku)")
+		void constructed(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "new String[] {'a' + #sku}[0]")
+		void element(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "{a: 'x' + #sku}['a']")
+		void entry(@Nullable String sku) {
+		}
+
+		@DistributedLock(key = "{b: 'anull', null: 'none'}['' + #sku]")
+		void index(@Nullable String sku) {
 		}
 
 		@DistributedLock(key = "'a:' + (#sku ?: 'none')")
