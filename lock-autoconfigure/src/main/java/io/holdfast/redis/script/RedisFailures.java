@@ -193,7 +193,7 @@ public final class RedisFailures {
 		text = find(error, NO_LOGIN);
 		if (text != null) {
 			return refused("Redis refuses the application's user or password (spring.data.redis.username, "
-					+ "spring.data.redis.password): " + text, false, error);
+					+ "spring.data.redis.password), and grants nothing without a login: " + text, false, error);
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {

@@ -89,6 +89,16 @@ class RedisFailuresTests {
 		}
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "NOAUTH Authentication required.",
+			"WRONGPASS invalid username-password pair or user is disabled." })
+	@DisplayName("The message of a refused login says that nothing is granted")
+	void login(String text) {
+		assertThat(RedisFailures.of(wrapped(text), "lock:a"))
+			.hasMessageEndingWith("(spring.data.redis.username, spring.data.redis.password), and grants nothing without"
+					+ " a login: " + text);
+	}
+
 	@Test
 	@DisplayName("Full memory is temporary, and the message names the setting")
 	void outOfMemory() {
