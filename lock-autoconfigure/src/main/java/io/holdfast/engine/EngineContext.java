@@ -417,10 +417,15 @@ public final class EngineContext {
 	}
 
 	/**
-	 * Return the known reason why the store does not answer, as the end of a sentence.
+	 * Return the known reason why the store does not answer, as the end of a sentence. In
+	 * a cluster, only the failure of the connection for notifications is known.
 	 */
 	String whySilent() {
-		return isReached() ? "" : ", as the connection to it is lost" + whyLost();
+		if (!isReached()) {
+			return ", as the connection to it is lost" + whyLost();
+		}
+		String reason = this.store.whyNotListening();
+		return (reason != null) ? "; notifications are not received either: " + reason : "";
 	}
 
 	/**

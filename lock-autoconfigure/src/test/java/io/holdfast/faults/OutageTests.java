@@ -11,6 +11,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.FreePorts;
+import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestRedis;
@@ -106,6 +107,28 @@ class OutageTests extends ProxiedTestCase {
 		await("the refusal").atMost(SOON).until(() -> instance.engine().status().trouble() != null);
 		assertLostConnection(() -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)), "Connection refused");
 		assertLostConnection(() -> instance.locks().status(KEY), "Connection refused");
+	}
+
+	@Test
+	@DisplayName("In a cluster, a call without an answer names the refusal of the other connection")
+	void refusedConnectionInCluster() {
+		RedisCluster cluster = this.redis.startCluster(1);
+		Instance instance = Fleet.on(this.redis, cluster).start();
+		instance.acquire(REQUEST).close();
+		instance.awaitListening();
+		cluster.nodes().get(0).kill();
+		assertRefusedNotifications(instance);
+	}
+
+	private static void assertRefusedNotifications(Instance instance) {
+		await("the refusal").atMost(SOON).until(() -> instance.engine().status().trouble() != null);
+		for (ThrowingCallable call : List.<ThrowingCallable>of(() -> instance.acquire(REQUEST.waitTime(HALF_A_SECOND)),
+				() -> instance.locks().status(KEY))) {
+			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(call)
+				.withMessageContaining("the store (Redis) did not answer")
+				.withMessageContaining("; notifications are not received either: ")
+				.withMessageContaining("Connection refused");
+		}
 	}
 
 	private static void assertLostConnection(ThrowingCallable call, String detail) {
