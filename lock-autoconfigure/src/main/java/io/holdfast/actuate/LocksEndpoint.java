@@ -50,6 +50,8 @@ public class LocksEndpoint {
 		this.engine = engine;
 		this.started = FleetLook.started(engine);
 		this.locks = new DefaultLockService(engine);
+		// Operators name the whole key.
+		this.locks.setKeyNamespace(() -> "");
 	}
 
 	/**

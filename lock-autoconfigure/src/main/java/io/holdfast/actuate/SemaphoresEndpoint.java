@@ -2,7 +2,6 @@ package io.holdfast.actuate;
 
 import java.time.Instant;
 
-import io.holdfast.SemaphoreService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.StandingQuery;
@@ -34,7 +33,7 @@ public class SemaphoresEndpoint {
 
 	private final Instant started;
 
-	private final SemaphoreService semaphores;
+	private final DefaultSemaphoreService semaphores;
 
 	/**
 	 * Create the endpoint.
@@ -44,6 +43,8 @@ public class SemaphoresEndpoint {
 		this.engine = engine;
 		this.started = FleetLook.started(engine);
 		this.semaphores = new DefaultSemaphoreService(engine);
+		// Operators name the whole key.
+		this.semaphores.setKeyNamespace(() -> "");
 	}
 
 	/**

@@ -82,6 +82,7 @@ final class LeaseEngineConfigurer implements BeanPostProcessor, PriorityOrdered,
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		if (bean instanceof LeaseEngine engine) {
 			engine.setClassLoader(this.beans.getBeanClassLoader());
+			namespace().ifPresent(engine::setKeyNamespace);
 		}
 		else if (bean instanceof LeakDetector leaks) {
 			leaks.setClassLoader(this.beans.getBeanClassLoader());

@@ -62,7 +62,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 
 	private final Class<L> type;
 
-	/** Namespace of requests that have none, or {@code null}. */
+	/** Namespace of requests that have none, or {@code null} for that of the engine. */
 	private volatile @Nullable KeyNamespace namespace;
 
 	/**
@@ -79,7 +79,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	}
 
 	/**
-	 * Set the namespace of requests that have none.
+	 * Set the namespace of requests that have none, in place of the engine's namespace.
 	 * @param namespace the namespace
 	 */
 	public void setKeyNamespace(KeyNamespace namespace) {
@@ -88,7 +88,8 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 
 	/** Return a request in the current namespace. */
 	R named(R request) {
-		KeyNamespace namespace = this.namespace;
+		KeyNamespace own = this.namespace;
+		KeyNamespace namespace = (own != null) ? own : this.engine.keyNamespace();
 		return (namespace != null) ? namespace.apply(request) : request;
 	}
 

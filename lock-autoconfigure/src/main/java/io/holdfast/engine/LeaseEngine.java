@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import io.holdfast.HoldfastException;
+import io.holdfast.KeyNamespace;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.LockLease;
@@ -62,6 +63,8 @@ public final class LeaseEngine implements AutoCloseable {
 	private volatile int resumptions;
 
 	private volatile @Nullable BiConsumer<LockLease, LockRequest> fence;
+
+	private volatile @Nullable KeyNamespace keyNamespace;
 
 	private volatile @Nullable InstanceDirectory directory;
 
@@ -124,6 +127,19 @@ public final class LeaseEngine implements AutoCloseable {
 	public void setClassLoader(@Nullable ClassLoader classLoader) {
 		this.threads.setClassLoader(classLoader);
 		this.context.store.setClassLoader(classLoader);
+	}
+
+	/**
+	 * Set the namespace of requests that have none, for all services of this engine that
+	 * have none of their own.
+	 * @param keyNamespace the namespace
+	 */
+	public void setKeyNamespace(KeyNamespace keyNamespace) {
+		this.keyNamespace = keyNamespace;
+	}
+
+	@Nullable KeyNamespace keyNamespace() {
+		return this.keyNamespace;
 	}
 
 	/**

@@ -1,6 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,8 +23,13 @@ import io.holdfast.PermitLease;
 import io.holdfast.ReadWriteLockView;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.DefaultSemaphoreService;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.CallScope;
@@ -36,10 +42,13 @@ import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.support.ScopeNotActiveException;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -125,6 +134,26 @@ class KeyNamespaceTests extends RedisTestCase {
 		});
 		this.runner
 			.run((parent) -> this.withoutNamespace.withParent(parent).run((child) -> assertThat(child).hasNotFailed()));
+	}
+
+	@Test
+	@DisplayName("Services that an application creates inside its own beans have the namespace, endpoints have none")
+	void ownServices() {
+		this.runner.withUserConfiguration(OwnServices.class).run((context) -> {
+			try (LockLease lease = locks(context).acquire("a");
+					PermitLease permit = semaphores(context).acquire(SemaphoreRequest.of("a", 1))) {
+				assertThat(lease.key()).isEqualTo("acme:a");
+				assertThat(permit.key()).isEqualTo("acme:a");
+			}
+			assertThat(context.getBean(Shop.class).sell("1")).containsExactly("acme:stock:1", "acme:warehouse");
+			LeaseEngine engine = context.getBean(LeaseEngine.class);
+			try (LockLease lease = locks(context).acquire("a")) {
+				new LocksEndpoint(engine).release("acme:a", null, SecurityContext.NONE);
+				assertThat(lease.isHeld()).isFalse();
+			}
+			new SemaphoresEndpoint(engine).limit("acme:a", 7, null, SecurityContext.NONE);
+			assertThat(semaphores(context).status("a").limit()).isEqualTo(7);
+		});
 	}
 
 	@Test
@@ -386,6 +415,26 @@ class KeyNamespaceTests extends RedisTestCase {
 	@SuppressWarnings("unchecked")
 	private static <E extends Throwable> E asUnchecked(Throwable thrown) throws E {
 		throw (E) thrown;
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnServices {
+
+		@Bean
+		LockService ownLocks(LeaseEngine engine) {
+			return wrapped(LockService.class, new DefaultLockService(engine));
+		}
+
+		@Bean
+		SemaphoreService ownSemaphores(LeaseEngine engine) {
+			return wrapped(SemaphoreService.class, new DefaultSemaphoreService(engine));
+		}
+
+		private static <T> T wrapped(Class<T> type, T service) {
+			return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type },
+					(proxy, method, values) -> method.invoke(service, values)));
+		}
+
 	}
 
 	static class Shop {
