@@ -257,10 +257,14 @@ public final class LeaseEngine implements AutoCloseable {
 		this.context.setClosed(true);
 		closeQueues(resumptionsBefore).thenCompose((done) -> this.queues.renewer.awaitDrained())
 			.thenAccept((done) -> waitEnd.complete(null));
-		if (!patience.isZero()) {
-			logHeld(patience);
+		List<Hold> holds = this.queues.renewer.holds();
+		// Code that closes its own context would wait for itself.
+		boolean waits = !patience.isZero() && (holds.isEmpty()
+				|| !holds.stream().allMatch((hold) -> hold.isForCode() && hold.thread == Thread.currentThread()));
+		if (waits) {
+			logHeld(holds, patience);
 		}
-		this.context.scheduler.schedule(() -> waitEnd.complete(null), patience.toNanos());
+		this.context.scheduler.schedule(() -> waitEnd.complete(null), waits ? patience.toNanos() : 0);
 		return waitEnd.thenCompose((done) -> isCurrent(resumptionsBefore) ? releaseRest(resumptionsBefore) : waitEnd);
 	}
 
@@ -414,8 +418,7 @@ public final class LeaseEngine implements AutoCloseable {
 			});
 	}
 
-	private void logHeld(Duration patience) {
-		List<Hold> holds = this.queues.renewer.holds();
+	private static void logHeld(List<Hold> holds, Duration patience) {
 		if (!holds.isEmpty()) {
 			String shown = holds.stream().limit(3).map(Hold::description).collect(Collectors.joining(", "));
 			int moreCount = holds.size() - 3;

@@ -134,6 +134,16 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Test
+	@DisplayName("Code that closes its own context is not waited for, and keeps its lock in Redis")
+	void closedByCode() {
+		Instance instance = this.fleet.start("spring.lifecycle.timeout-per-shutdown-phase=10m");
+		assertThat(Instance.inBackground(() -> {
+			instance.locks().withLock("own", () -> instance.semaphores().withPermits(permit("own"), instance::close));
+			return this.fleet.isLocked("own");
+		})).succeedsWithin(SOON).isEqualTo(true);
+	}
+
 	private static CompletableFuture<Boolean> closeInBackground(Instance instance) {
 		return Instance.inBackground(() -> {
 			instance.close();
