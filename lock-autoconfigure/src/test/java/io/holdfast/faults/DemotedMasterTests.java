@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -78,20 +79,21 @@ class DemotedMasterTests {
 	}
 
 	@Slow
-	@Test
+	@ParameterizedTest(name = "Wait time of {0} s")
+	@ValueSource(ints = { 0, 5 })
 	@DisplayName("With static replicas, the new master is found although the old master is dead")
-	void deadMaster(TestRedis redis) {
+	void deadMaster(int seconds, TestRedis redis) {
 		RedisServer old = start(redis, List.of());
 		RedisServer next = start(redis, List.of());
 		replicate(next, old);
 		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":" + old.port() + ","
-				+ next.host() + ":" + next.port());
+				+ next.host() + ":" + next.port(), "spring.data.redis.timeout=2s");
 		locks.acquire("held").release();
 		old.kill();
 		next.run(RedisCommands::replicaofNoOne);
 		await("a grant of the new master").atMost(Duration.ofSeconds(40))
 			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
-			.until(() -> locks.tryAcquire("wanted").isPresent());
+			.until(() -> locks.tryAcquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(seconds))).isPresent());
 	}
 
 	@Test

@@ -48,6 +48,9 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** Whether the command was written to a connection. */
 	private volatile boolean written;
 
+	/** Whether Redis has answered the command, even by an error. */
+	private boolean answered;
+
 	/**
 	 * Create a call, which is not sent yet.
 	 * @param keys the KEYS
@@ -86,6 +89,11 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 		return this.written || this.reply.isRepeated();
 	}
 
+	/** Return whether Redis has answered. For listeners of the end of this call. */
+	boolean isAnswered() {
+		return this.answered;
+	}
+
 	/** Write the command, on the event loop; again after a reconnect. */
 	@Override
 	public void encode(ByteBuf buffer) {
@@ -107,7 +115,9 @@ public final class ScriptCall<T> extends AsyncCommand<byte[], byte[], T> {
 	/** Process the answer of Redis. */
 	@Override
 	public void complete() {
+		this.answered = true;
 		if (isDone()) {
+			this.executor.onAnswer();
 			return;
 		}
 		if (this.reply.hasError()) {

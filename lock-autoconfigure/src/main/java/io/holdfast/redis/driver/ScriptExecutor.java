@@ -250,10 +250,16 @@ public final class ScriptExecutor {
 			reset();
 		}
 		call.whenComplete((reply, error) -> {
-			if (!call.isCancelled()) {
-				this.unansweredSince = 0;
+			// Not after a timeout, or a refusal by the driver.
+			if (call.isAnswered()) {
+				onAnswer();
 			}
 		});
+	}
+
+	/** Note an answer of Redis. */
+	void onAnswer() {
+		this.unansweredSince = 0;
 	}
 
 	/**
