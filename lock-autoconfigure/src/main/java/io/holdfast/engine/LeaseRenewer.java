@@ -4,18 +4,21 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.ReleaseResult;
 import io.holdfast.async.BoundedExecutor;
+import io.holdfast.async.CallResult;
 import io.holdfast.async.PromptAction;
 import io.holdfast.engine.EngineObserver.Command;
 import io.holdfast.engine.EngineObserver.HoldEnd;
@@ -281,12 +284,12 @@ final class LeaseRenewer {
 
 	/** Renew holds together or, if the store cannot do so yet, one by one. */
 	private void renew(List<Hold> batch, long now) {
-		renew(batch, (hold) -> hold.renewalMillis(now), now).whenComplete((done, error) -> {
+		renew(batch, (hold) -> hold.renewalMillis(now), now, false).whenComplete((done, error) -> {
 			if (error != null && batch.size() > 1 && EngineExceptions.isWorthWaiting(error)) {
 				// The leases may be on two nodes, while their slot moves.
 				batch.forEach((hold) -> renew(List.of(hold), now));
 			}
-			else if (error != null) {
+			else if (error != null && !(CallResult.cause(error) instanceof CancellationException)) {
 				batch.forEach((hold) -> onRenewalFailed(hold, error));
 			}
 		});
@@ -330,15 +333,27 @@ final class LeaseRenewer {
 		long sentAt = this.context.scheduler.nanoTime();
 		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(millis, sentAt)).toList();
 		return CompletableFuture.allOf(batches(held).stream()
-			.map((batch) -> renew(batch, (hold) -> millis, sentAt)
+			.map((batch) -> renew(batch, (hold) -> millis, sentAt, true)
 				.thenRun(() -> batch.forEach((hold) -> hold.endExtension(millis))))
 			.toArray(CompletableFuture[]::new));
 	}
 
-	/** Renew holds by one command, and process its answer. */
-	private CompletableFuture<Void> renew(List<Hold> batch, ToLongFunction<Hold> millis, long sentAt) {
+	/**
+	 * Renew holds by one command, and process its answer. Without an answer, the command
+	 * is given up: for a user after the command timeout, otherwise at the end of
+	 * validity. After an outage, it would lengthen leases that are lost.
+	 */
+	private CompletableFuture<Void> renew(List<Hold> batch, ToLongFunction<Hold> millis, long sentAt, boolean forUser) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis.applyAsLong(hold))).toList();
-		return this.context.send(Command.RENEW, () -> this.context.store.renew(renewals)).thenAccept((owned) -> {
+		Supplier<CompletableFuture<List<Boolean>>> command = () -> this.context.store.renew(renewals);
+		CompletableFuture<List<Boolean>> answer = forUser ? this.context.sendInTime(Command.RENEW, command)
+				: this.context.send(Command.RENEW, command);
+		if (!forUser && !answer.isDone()) {
+			long end = batch.stream().map(Hold::validUntil).reduce(sentAt, ResourceQueue::later);
+			Future<?> timer = this.context.scheduler.schedule(() -> answer.cancel(true), end - sentAt);
+			answer.whenComplete((owned, error) -> timer.cancel(false));
+		}
+		return answer.thenAccept((owned) -> {
 			for (int i = 0; i < batch.size(); i++) {
 				onRenewed(batch.get(i), owned.get(i), sentAt, renewals.get(i).leaseMillis());
 			}

@@ -57,6 +57,19 @@ class LossMarginRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aRenewalWithoutAnAnswerIsGivenUpAtTheLoss() {
+		LockLease lease = granted(WITH_MARGIN, 10);
+		this.store.elapse(10_000);
+		ScriptedStore.Command first = this.store.last("renew 1");
+		this.store.elapse(9_697);
+		ScriptedStore.Command last = this.store.last("renew 1");
+		assertThat(List.of(first, last)).noneMatch(ScriptedStore.Command::isCancelled);
+		this.store.elapse(1);
+		assertThat(lease.isHeld()).isFalse();
+		assertThat(List.of(first, last)).allMatch(ScriptedStore.Command::isCancelled);
+	}
+
+	@Test
 	void aLateNotificationFreesTheKeyOnlyAfterTheMargin() {
 		granted(WITH_MARGIN.autoRenew(false), 10);
 		this.store.elapse(20_000);

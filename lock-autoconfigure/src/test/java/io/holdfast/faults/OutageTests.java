@@ -84,15 +84,18 @@ class OutageTests extends ProxiedTestCase {
 	@DisplayName("The command of a call that failed in an outage is not sent after the outage")
 	void commandsOfFailedCalls() {
 		Instance instance = this.fleet.start(this.proxy, "holdfast.redis.command-timeout=500ms");
-		instance.acquire(REQUEST).close();
+		LockLease held = instance.acquire("held");
 		this.proxy.down();
 		await("the loss of the connection").atMost(SOON)
 			.untilAsserted(() -> assertStoreTroubleWithin(KEY, SOON, () -> instance.locks().status(KEY)));
 		assertStoreTroubleWithin(KEY, SOON, () -> instance.semaphores().admin().setLimit(KEY, 3));
+		assertStoreTroubleWithin("held", SOON, () -> held.extend(Duration.ofHours(1)));
 		this.proxy.up();
 		// Behind the earlier commands.
 		instance.acquire(REQUEST).close();
 		assertThat(instance.semaphores().status(KEY).limitSet()).isFalse();
+		assertThat(this.fleet.timeToLive("held")).isLessThan(Duration.ofMinutes(1));
+		held.close();
 		this.fleet.awaitNothingLeft();
 	}
 
