@@ -69,6 +69,11 @@ abstract class OwnServerTestCase extends RedisTestCase {
 		return proxy;
 	}
 
+	/** Open a store on the test's server. */
+	final RedisLeaseStore store() {
+		return store(factory(this.server.port()));
+	}
+
 	final RedisLeaseStore store(RedisConnectionFactory factory) {
 		return store(new StringRedisTemplate(factory), TestOptions.defaults());
 	}

@@ -10,11 +10,13 @@ import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.redis.driver.ScriptExecutor;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.redis.key.TestOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
+import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestRedis;
+import org.assertj.core.api.AbstractStringAssert;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -83,6 +85,11 @@ class RedisDiagnosticsTests extends RedisTestCase {
 
 	private List<StoreDiagnostic> examine(RedisServer server) {
 		return examine(this.redis.connectionFactory(server.host(), server.port()));
+	}
+
+	/** Assert a single finding, and return its text. */
+	private static AbstractStringAssert<?> assertFinding(List<StoreDiagnostic> findings) {
+		return assertThat(findings).singleElement().extracting(StoreDiagnostic::text, InstanceOfAssertFactories.STRING);
 	}
 
 	private List<StoreDiagnostic> examineAs(RedisServer server, String... rights) {
@@ -163,21 +170,16 @@ class RedisDiagnosticsTests extends RedisTestCase {
 			connection.serverCommands().setConfig("maxmemory-policy", "allkeys-lru");
 			return null;
 		});
-		assertThat(examine(factory)).singleElement()
-			.satisfies((finding) -> assertThat(finding.text())
-				.containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may evict locks"));
+		assertFinding(examine(factory)).containsPattern("Redis at 127\\.0\\.0\\.1:\\d+ may evict locks");
 	}
 
 	@Test
 	@DisplayName("Replicas that Redis wants for each write and does not have are found")
 	void replicasForWrites() {
 		RedisServer server = this.redis.startServer("--min-replicas-to-write", "1");
-		assertThat(examine(server)).singleElement()
-			.satisfies(
-					(finding) -> assertThat(finding.text()).contains("refuses to write", "wants 1 replicas", "has 0"));
-		assertThat(examineAs(server, NARROW)).as("without the right to read the configuration")
-			.singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("refuses to write", "wants some replicas"));
+		assertFinding(examine(server)).contains("refuses to write", "wants 1 replicas", "has 0");
+		assertFinding(examineAs(server, NARROW)).as("without the right to read the configuration")
+			.contains("refuses to write", "wants some replicas");
 		startReplica(server);
 		assertThat(examine(server)).isEmpty();
 	}
@@ -197,15 +199,13 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	void replicasForGrants() {
 		RedisServer server = this.redis.startServer();
 		RedisConnectionFactory factory = this.redis.connectionFactory(server.host(), server.port());
-		assertThat(examineWaiting(factory)).singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("not acquired", "has 0 replicas",
-					"holdfast.redis.min-replicas is 1"));
+		assertFinding(examineWaiting(factory)).contains("not acquired", "has 0 replicas",
+				"holdfast.redis.min-replicas is 1");
 		startReplica(server);
 		assertThat(examineWaiting(factory)).isEmpty();
 		setUser(server, NARROW);
-		assertThat(examineWaiting(connect(user(server)))).singleElement()
-			.satisfies((finding) -> assertThat(finding.text())
-				.endsWith("allow it the commands wait, or set holdfast.redis.min-replicas to 0"));
+		assertFinding(examineWaiting(connect(user(server))))
+			.endsWith("allow it the commands wait, or set holdfast.redis.min-replicas to 0");
 		setUser(server, with("+wait"));
 		assertThat(examineWaiting(connect(user(server)))).isEmpty();
 	}
@@ -225,9 +225,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		RedisServer master = this.redis.startServer();
 		RedisStaticMasterReplicaConfiguration configuration = new RedisStaticMasterReplicaConfiguration(master.host(),
 				master.port());
-		assertThat(examine(connect(configuration))).singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("has no replica",
-					"although replicas are configured"));
+		assertFinding(examine(connect(configuration))).contains("has no replica", "although replicas are configured");
 		RedisServer replica = startReplica(master);
 		configuration.addNode(replica.host(), replica.port());
 		assertThat(examine(connect(configuration))).isEmpty();
@@ -244,9 +242,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 				Stream.of("MONITOR", "main", master.host(), "" + master.port(), "1")
 					.map(String::getBytes)
 					.toArray(byte[][]::new)));
-		assertThat(examine(connect(configuration))).singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("has no replica",
-					"although Sentinel is configured"));
+		assertFinding(examine(connect(configuration))).contains("has no replica", "although Sentinel is configured");
 	}
 
 	@Test
@@ -255,15 +251,12 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		RedisServer server = this.redis.startServer();
 		assertThat(examineAs(server, NARROW)).isEmpty();
 		for (String command : COMMANDS) {
-			assertThat(examineAs(server, with("-" + command))).as(command)
-				.singleElement()
-				.satisfies((finding) -> assertThat(finding.text())
-					.containsPattern("allow it the commands " + command + "( and the channels holdfast:wake:\\*)?$"));
+			assertFinding(examineAs(server, with("-" + command))).as(command)
+				.containsPattern("allow it the commands " + command + "( and the channels holdfast:wake:\\*)?$");
 		}
 		assertThat(examineAs(server, with("-evalsha"))).isNotEmpty()
 			.allSatisfy((finding) -> assertThat(finding.text()).contains("'evalsha'"));
-		assertThat(examineAs(server, with("-hset", "-zadd"))).singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("allow it the commands zadd hset"));
+		assertFinding(examineAs(server, with("-hset", "-zadd"))).contains("allow it the commands zadd hset");
 	}
 
 	private static String[] with(String... rights) {
@@ -274,11 +267,9 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	@DisplayName("F35 Keys and channels that the user may not use are named")
 	void keysAndChannels() {
 		RedisServer server = this.redis.startServer();
-		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~holdfast:fleet*")))
-			.singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("'{semaphore:*'", "access"));
-		assertThat(examineAs(server, with("resetchannels"))).singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("publish", "the channels holdfast:wake:*"));
+		assertFinding(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~holdfast:fleet*")))
+			.contains("'{semaphore:*'", "access");
+		assertFinding(examineAs(server, with("resetchannels"))).contains("publish", "the channels holdfast:wake:*");
 	}
 
 	@Test
@@ -295,10 +286,8 @@ class RedisDiagnosticsTests extends RedisTestCase {
 					.endsWith("allow it the commands " + command);
 			});
 		}
-		assertThat(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*")))
-			.singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).contains("locks and semaphores work without",
-					"'holdfast:fleet*'"));
+		assertFinding(examineAs(server, with("resetkeys", "~lock:*", "~{lock:*", "~semaphore:*", "~{semaphore:*")))
+			.contains("locks and semaphores work without", "'holdfast:fleet*'");
 		assertThat(observer(server).keys("*")).isEmpty();
 	}
 
@@ -325,8 +314,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	@DisplayName("A command that is unknown to the server is named, for each wording of the error")
 	void unknownCommand(String command) {
 		RedisServer server = this.redis.startServer("--rename-command", command, "not-" + command);
-		assertThat(examine(server)).singleElement()
-			.satisfies((finding) -> assertThat(finding.text()).endsWith("allow it the commands " + command));
+		assertFinding(examine(server)).endsWith("allow it the commands " + command);
 	}
 
 	@Test

@@ -6,7 +6,6 @@ import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Supplier;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.Commands;
@@ -30,7 +29,7 @@ import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.lettuce.core.ClientOptions;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -85,7 +84,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			+ " up")
 	void startsWithoutRedis() {
 		this.server.kill();
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		store.start(INSTANCE, this.wakeUps);
 		for (int i = 0; i < 3; i++) {
 			assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "1"))
@@ -102,7 +101,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@DisplayName("F9 Redis is silent: neither starting nor asking blocks, and a cancelled command is not sent later")
 	void doesNotBlockOnSilence() {
 		this.server.freeze();
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		long begin = System.nanoTime();
 		store.start(INSTANCE, this.wakeUps);
 		CompletableFuture<AcquireReply> cancelled = store.acquire(lock("key"),
@@ -114,22 +113,20 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(kept).isNotDone();
 		this.server.thaw();
 		assertThat(get(kept)).isInstanceOf(Granted.class);
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isNull();
+		assertThat(owner(store, "key")).isNull();
 	}
 
 	@Test
 	@DisplayName("F15 All commands work while the script cache is lost again and again")
 	void scriptsAreLoadedAgain() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		StringRedisTemplate template = template();
 		for (int i = 0; i < 30; i++) {
 			template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
 			String token = INSTANCE + ":" + i;
-			assertThat(get(store.acquire(lock("key"), Commands.forLock(token, LEASE, CLAIM), true)))
-				.isInstanceOf(Granted.class);
+			assertThat(acquire(store, "key", token)).isInstanceOf(Granted.class);
 			assertThat(get(store.renew(List.of(renewal("key", token, LEASE))))).containsExactly(true);
-			assertThat(get(store.release(lock("key"), Commands.forLock(token, LEASE, CLAIM), null)).released())
-				.isTrue();
+			assertThat(release(store, token)).isTrue();
 		}
 	}
 
@@ -137,7 +134,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@EnumSource
 	@DisplayName("F15 The result of RETAIN is uncertain after an unknown script, since its RELEASE may have run first")
 	void retainedLate(Kind kind) {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		for (long millis : List.of(0L, LEASE)) {
 			Renewal lease = new Renewal(new Resource(kind, "key"), INSTANCE + ":1", 1, millis);
 			template().getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
@@ -149,7 +146,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("Commands of the driver's event loop do not overtake earlier commands of other threads")
 	void orderOnEventLoop() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		AcquireCommand held = Commands.forLock(INSTANCE + ":1", LEASE, CLAIM);
 		AcquireCommand next = Commands.forLock(INSTANCE + ":2", LEASE, CLAIM);
 		for (int i = 0; i < 50; i++) {
@@ -163,7 +160,7 @@ class RedisFaultTests extends OwnServerTestCase {
 				return store.release(lock("key"), next, null);
 			});
 			assertThat(get(last).released()).isTrue();
-			assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isNull();
+			assertThat(owner(store, "key")).isNull();
 		}
 	}
 
@@ -190,7 +187,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(kept).noneMatch(CompletableFuture::isDone);
 		this.server.thaw();
 		kept.forEach((call) -> get(call));
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(owner(store, "key")).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -203,9 +200,9 @@ class RedisFaultTests extends OwnServerTestCase {
 		proxy.swallowRepliesThenFin("EVALSHA");
 		Granted granted = (Granted) acquire(store, "2");
 		assertThat(proxy.cuts()).isPositive();
-		RedisLeaseStore direct = store(factory(this.server.port()));
+		RedisLeaseStore direct = store();
 		assertThat(get(direct.inspect(lock("key"), 0, 0)).fence()).isEqualTo(granted.fence());
-		assertThat(get(direct.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(owner(direct, "key")).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test
@@ -235,25 +232,27 @@ class RedisFaultTests extends OwnServerTestCase {
 		});
 	}
 
-	private Supplier<StatefulRedisPubSubConnection<byte[], byte[]>> connector(int port) {
+	/** Start a listener that has its connections to another port. */
+	private NotificationListener listener(int port) {
 		HoldfastConnectionFactory connections = HoldfastConnectionFactory.of(factory(port),
 				HoldfastConnectionFactory.MAX_SILENCE, new DaemonThreads());
 		this.redis.closeAtEnd(connections::destroy);
-		return connections::connectPubSub;
+		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
+		}, new DaemonThreads());
+		this.redis.closeAtEnd(() -> executor.close(() -> {
+		}));
+		NotificationListener listener = new NotificationListener(connections::connectPubSub, executor,
+				TestOptions.defaults(), null, 300);
+		this.redis.closeAtEnd(listener::close);
+		listener.start(INSTANCE, this.wakeUps);
+		return listener;
 	}
 
 	@Test
 	@DisplayName("A subscription at a replica, left behind by a fail-over, does not count")
 	void noticesMisplacedSubscription() {
 		RedisServer replica = this.redis.startServer("--replicaof", "127.0.0.1", Integer.toString(this.server.port()));
-		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
-		}, new DaemonThreads());
-		this.redis.closeAtEnd(() -> executor.close(() -> {
-		}));
-		NotificationListener listener = new NotificationListener(connector(replica.port()), executor,
-				TestOptions.defaults(), null, 300);
-		this.redis.closeAtEnd(listener::close);
-		listener.start(INSTANCE, this.wakeUps);
+		NotificationListener listener = listener(replica.port());
 		StringRedisTemplate onReplica = new StringRedisTemplate(factory(replica.port()));
 		await().atMost(Duration.ofSeconds(20)).until(() -> subscribed(onReplica) >= 3);
 		assertThat(listener.isListening()).isFalse();
@@ -264,14 +263,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@DisplayName("A subscription on a dead connection is noticed and opened again")
 	void noticesHalfOpenSubscription() {
 		FaultProxy proxy = proxy();
-		ScriptExecutor executor = new ScriptExecutor(factory(this.server.port()), () -> {
-		}, new DaemonThreads());
-		this.redis.closeAtEnd(() -> executor.close(() -> {
-		}));
-		NotificationListener listener = new NotificationListener(connector(proxy.port()), executor,
-				TestOptions.defaults(), null, 300);
-		this.redis.closeAtEnd(listener::close);
-		listener.start(INSTANCE, this.wakeUps);
+		NotificationListener listener = listener(proxy.port());
 		await().atMost(Duration.ofSeconds(30)).until(listener::isListening);
 		int before = this.listenings.get();
 		proxy.blackHole();
@@ -295,7 +287,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			.havingCause()
 			.matches((failure) -> ((StoreCommandException) failure).isTemporary());
 		proxy.pass();
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(owner(store, "key")).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -309,8 +301,7 @@ class RedisFaultTests extends OwnServerTestCase {
 		factory.stop();
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		assertThat(store.isListening()).isTrue();
-		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
-			.isTrue();
+		assertThat(release(store, INSTANCE + ":1")).isTrue();
 	}
 
 	@Test
@@ -330,7 +321,7 @@ class RedisFaultTests extends OwnServerTestCase {
 			}
 
 		});
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(INSTANCE + ":1");
+		assertThat(owner(store, "key")).isEqualTo(INSTANCE + ":1");
 	}
 
 	@Test
@@ -340,13 +331,11 @@ class RedisFaultTests extends OwnServerTestCase {
 		RedisLeaseStore store = store(login());
 		store.start(INSTANCE, this.wakeUps);
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", LEASE, CLAIM), true)))
-			.isInstanceOf(Busy.class);
-		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
-			.isTrue();
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(OTHER + ":1");
+		assertThat(acquire(store, "key", OTHER + ":1")).isInstanceOf(Busy.class);
+		assertThat(release(store, INSTANCE + ":1")).isTrue();
+		assertThat(owner(store, "key")).isEqualTo(OTHER + ":1");
 		assertThat(get(store.force(lock("key"), List.of(OTHER + ":1")))).containsExactly(true);
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isNull();
+		assertThat(owner(store, "key")).isNull();
 		assertThat(store.isListening()).isFalse();
 	}
 
@@ -354,7 +343,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@DisplayName("F35 The failure for a missing right names the command")
 	void tellsMissingRight() {
 		setUser("default", "-zcard");
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "1"))
 			.withMessageContaining("zcard")
 			.matches((failure) -> !failure.isTemporary() && !failure.getMessage().contains(INSTANCE));
@@ -363,7 +352,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("F35 Without the right to read a lease its renewal fails, and the lease does not count as lost")
 	void doesNotTakeMissingRightForLoss() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		setUser("default", "-mget");
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(true);
@@ -376,46 +365,36 @@ class RedisFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("F32 Memory is full: acquire fails with that reason, renew and release still work")
 	void worksWithFullMemory() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", LEASE, CLAIM), true)))
-			.isInstanceOf(Busy.class);
-		assertThat(get(store.acquire(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
-			.isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("third"), Commands.forLock(INSTANCE + ":6", LEASE, CLAIM), true)))
-			.isInstanceOf(Granted.class);
-		assertThat(get(store.acquire(lock("third"), Commands.forLock(OTHER + ":6", LEASE, CLAIM), true)))
-			.isInstanceOf(Busy.class);
+		assertThat(acquire(store, "key", OTHER + ":1")).isInstanceOf(Busy.class);
+		assertThat(acquire(store, "second", INSTANCE + ":2")).isInstanceOf(Granted.class);
+		assertThat(acquire(store, "third", INSTANCE + ":6")).isInstanceOf(Granted.class);
+		assertThat(acquire(store, "third", OTHER + ":6")).isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
 		assertThat(get(store.force(lock("third"), List.of(INSTANCE + ":6")))).containsExactly(true);
-		assertThatExceptionOfType(StoreCommandException.class)
-			.isThrownBy(() -> get(store.acquire(lock("new"), Commands.forLock(INSTANCE + ":9", LEASE, CLAIM), true)))
+		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "new", INSTANCE + ":9"))
 			.withMessageContaining("out of memory")
 			.matches(StoreCommandException::isTemporary);
 		assertThat(get(store.acquire(lock("second"), Commands.forLock(OTHER + ":5", LEASE, CLAIM), false)))
 			.as("held by another owner")
 			.isInstanceOf(Busy.class);
-		assertThat(get(store.acquire(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true)))
-			.as("requested again")
-			.isInstanceOf(Granted.class);
+		assertThat(acquire(store, "second", INSTANCE + ":2")).as("requested again").isInstanceOf(Granted.class);
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", 2 * LEASE))))).containsExactly(true);
 		assertThat(get(store.release(lock("second"), Commands.forLock(INSTANCE + ":2", LEASE, CLAIM),
 				Commands.forLock(INSTANCE + ":3", LEASE, CLAIM)))
 			.next()).isInstanceOf(Granted.class);
-		assertThat(get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null)).released())
-			.isTrue();
-		assertThat(get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", LEASE, CLAIM), true)))
-			.as("handed over")
-			.isInstanceOf(Granted.class);
+		assertThat(release(store, INSTANCE + ":1")).isTrue();
+		assertThat(acquire(store, "key", OTHER + ":1")).as("handed over").isInstanceOf(Granted.class);
 		configure("maxmemory", "0");
-		assertThat(get(store.inspect(lock("key"), 0, 0)).owner()).isEqualTo(OTHER + ":1");
-		assertThat(get(store.inspect(lock("third"), 0, 0)).owner()).isEqualTo(OTHER + ":6");
+		assertThat(owner(store, "key")).isEqualTo(OTHER + ":1");
+		assertThat(owner(store, "third")).isEqualTo(OTHER + ":6");
 	}
 
 	@Test
 	@DisplayName("F32 Memory is full: instances still join")
 	void joinsWithFullMemory() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		configure("maxmemory", "1");
 		assertThat(get(store.instances()
 			.join(INSTANCE, new InstanceInfo("shop", "host", 1), Duration.ZERO, Duration.ofMinutes(3)))).isNull();
@@ -428,7 +407,7 @@ class RedisFaultTests extends OwnServerTestCase {
 	void holdsAgainWithFullMemory() {
 		String serverKey = "holdfast:fleet:server";
 		RedisStoreOptions base = TestOptions.defaults();
-		RedisLeaseStore plain = store(factory(this.server.port()));
+		RedisLeaseStore plain = store();
 		assertThat(acquire(plain, "1")).isInstanceOf(Granted.class);
 		RedisLeaseStore store = store(template(),
 				new RedisStoreOptions(base.lockPrefix(), base.semaphorePrefix(), base.channelPrefix(), null,
@@ -439,13 +418,13 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(get(
 				store.renew(List.of(renewal("lost", INSTANCE + ":2", LEASE), renewal("key", INSTANCE + ":1", LEASE)))))
 			.containsExactly(true, true);
-		assertThat(get(store.inspect(lock("lost"), 0, 0)).owner()).isEqualTo(INSTANCE + ":2");
+		assertThat(owner(store, "lost")).isEqualTo(INSTANCE + ":2");
 	}
 
 	@Test
 	@DisplayName("F37 FLUSHALL while held: lost, and the fence still grows")
 	void survivesFlushAll() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		Granted first = (Granted) acquire(store, "1");
 		template().getRequiredConnectionFactory().getConnection().serverCommands().flushAll();
 		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(false);
@@ -461,14 +440,26 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	private RedisLeaseStore listening() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		store.start(INSTANCE, this.wakeUps);
 		await().until(() -> store.isListening() && this.listenings.get() > 0);
 		return store;
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String n) {
-		return get(store.acquire(lock("key"), Commands.forLock(INSTANCE + ":" + n, LEASE, CLAIM), true));
+		return acquire(store, "key", INSTANCE + ":" + n);
+	}
+
+	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {
+		return get(store.acquire(lock(key), Commands.forLock(token, LEASE, CLAIM), true));
+	}
+
+	private static boolean release(RedisLeaseStore store, String token) {
+		return get(store.release(lock("key"), Commands.forLock(token, LEASE, CLAIM), null)).released();
+	}
+
+	private static @Nullable String owner(RedisLeaseStore store, String key) {
+		return get(store.inspect(lock(key), 0, 0)).owner();
 	}
 
 }

@@ -17,7 +17,7 @@ import io.holdfast.engine.store.StoreCommandException;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -34,61 +34,31 @@ import static io.holdfast.engine.Locks.renewal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.entry;
-import static org.awaitility.Awaitility.await;
 
 /**
  * The contract of a store in Redis over Lettuce, and facts of Redis alone.
  */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
-class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
+class RedisLeaseStoreTests extends LeaseStoreContract {
 
 	private final TestRedis redis;
 
+	private final TestStores stores;
+
 	RedisLeaseStoreTests(TestRedis redis) {
 		this.redis = redis;
-	}
-
-	private LeaseStore newStore(@Nullable Duration healMissingTtl, boolean polling) {
-		RedisStoreOptions options = new RedisStoreOptions(this.redis.keyPrefix(), this.redis.keyPrefix() + "semaphore:",
-				channelPrefix(), healMissingTtl, Duration.ofSeconds(20), Duration.ofSeconds(5), polling, "fleet", null,
-				null);
-		return new RedisLeaseStore(this.redis.connectionFactory(), options);
-	}
-
-	private String channelPrefix() {
-		return this.redis.keyPrefix() + "wake:";
+		this.stores = new TestStores(redis.keyPrefix(), redis.template(), redis::connectionFactory);
 	}
 
 	@Override
 	protected SharedStores stores() {
-		return this;
+		return this.stores;
 	}
 
-	@Override
-	public LeaseStore open(boolean polling) {
-		return newStore(null, polling);
-	}
-
-	@Override
-	public void awaitAbsence(String instance) {
-		await().until(() -> Subscribers.count(this.redis.template(), channelPrefix() + instance) == 0);
-	}
-
-	@Override
-	public void elapse(Duration time) {
-		await().pollDelay(time).until(() -> true);
-	}
-
-	@Override
-	public void putForeign(String key, String value, @Nullable Duration ttl) {
-		String lockKey = this.redis.keyPrefix() + key;
-		if (ttl != null) {
-			values().set(lockKey, value, ttl);
-		}
-		else {
-			values().set(lockKey, value);
-		}
+	@AfterEach
+	void closeConnections() throws Exception {
+		this.stores.closeConnections();
 	}
 
 	private ValueOperations<String, String> values() {
@@ -100,7 +70,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	}
 
 	private String lockKey() {
-		return this.redis.keyPrefix() + KEY;
+		return this.redis.keyPrefix() + "lock:" + KEY;
 	}
 
 	private String queueKey() {
@@ -128,8 +98,10 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	@Test
 	@DisplayName("S2 A lock key without expiry gets an expiry if heal-missing-ttl is set")
 	void healsMissingTtl() {
-		LeaseStore healing = newStore(Duration.ofSeconds(30), false);
-		putForeign(KEY, "plain", null);
+		LeaseStore healing = new RedisLeaseStore(this.redis.connectionFactory(),
+				new RedisStoreOptions(this.redis.keyPrefix() + "lock:", "semaphore:", "wake:", Duration.ofSeconds(30),
+						Duration.ofSeconds(20), Duration.ofSeconds(5), false, "fleet", null, null));
+		this.stores.putForeign(KEY, "plain", null);
 		Busy busy = busy(get(healing.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM), false)));
 		assertThat(busy.ownerTtlMillis()).isEqualTo(30_000);
 		assertThat(this.redis.template().getExpire(lockKey(), TimeUnit.MILLISECONDS)).isBetween(20_000L, 30_000L);
@@ -160,7 +132,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	@Test
 	@DisplayName("A key of a wrong type does not fail the renewal of other keys")
 	void renewsBesideWrongType() {
-		this.redis.template().opsForHash().put(this.redis.keyPrefix() + "hash", "field", "value");
+		this.redis.template().opsForHash().put(this.redis.keyPrefix() + "lock:hash", "field", "value");
 		granted(this.a.acquire("1"));
 		List<Renewal> renewals = List.of(renewal("hash", this.a.token("1"), LEASE),
 				renewal(KEY, this.a.token("1"), LEASE));
@@ -326,7 +298,7 @@ class RedisLeaseStoreTests extends LeaseStoreContract implements SharedStores {
 	@DisplayName("A missing fence is reported as a number above all earlier fences")
 	void tellsAFenceThatIsGone() {
 		Granted before = granted(this.a.acquire("1"));
-		this.redis.template().delete("{" + this.redis.keyPrefix() + KEY + "}:fence");
+		this.redis.template().delete(fenceKey());
 		Busy busy = busy(this.b.acquire("1"));
 		assertThat(busy.fence()).isGreaterThanOrEqualTo(before.fence());
 		this.a.release("1");

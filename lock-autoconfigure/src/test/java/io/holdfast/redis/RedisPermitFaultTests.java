@@ -67,7 +67,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("F32 Memory is full: acquire fails with that reason and changes nothing; renew, release and cancel"
 			+ " work")
 	void worksWithFullMemory() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 4)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 1)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, SEMAPHORE, OTHER + ":1", 2)).isInstanceOf(Busy.class);
@@ -99,7 +99,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("F32 Memory is full: a release brings in its next, granted or queued")
 	void bringsInNextWithFullMemory() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
 		assertThat(get(store.release(SEMAPHORE, ask(INSTANCE + ":1", 5), ask(INSTANCE + ":2", 5))).next())
@@ -119,7 +119,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 			+ " refused")
 	void waiterHasItsTurnWithFullMemory(Kind kind) {
 		Resource resource = new Resource(kind, "key");
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
@@ -139,7 +139,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("F32 Memory is full: each repeated request of a waiter confirms its grant of one permit")
 	void onePermitIsConfirmedWithFullMemory(Kind kind) {
 		Resource resource = new Resource(kind, "key");
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
@@ -168,7 +168,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("With confirmation by replicas a release brings in no next, whose own request gets the grant"
 			+ " confirmed")
 	void nextIsToBeConfirmed() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		RedisStoreOptions defaults = TestOptions.defaults();
 		RedisLeaseStore confirming = store(this.template,
 				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(), null,
@@ -187,7 +187,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("F32 Memory is full, and the state is gone: release and limit work")
 	void restoresWithFullMemory() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		String state = "{semaphore:key}:state";
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 2)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 2)).isInstanceOf(Granted.class);
@@ -211,7 +211,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@ValueSource(strings = { "used", "until" })
 	@DisplayName("F32 Memory is full, and a part of the state is gone: a forced release works")
 	void forcesWithFullMemory(String part) {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":1", 3)).isInstanceOf(Granted.class);
 		assertThat(acquire(store, SEMAPHORE, INSTANCE + ":2", 2)).isInstanceOf(Granted.class);
 		configure("maxmemory", "1");
@@ -244,7 +244,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	void doesNotTakeMissingRightForLoss(String command) {
 		setUser("app", "on", ">secret", "~*", "&*", "+@all", "-" + command);
 		RedisLeaseStore store = store(login());
-		acquire(store(factory(this.server.port())), SEMAPHORE, INSTANCE + ":1", 2);
+		acquire(store(), SEMAPHORE, INSTANCE + ":1", 2);
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> renew(store, INSTANCE + ":1", 2, 30_000))
 			.withMessageContaining("does not give the application's user a right");
@@ -280,7 +280,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("An exclusive lock costs no more commands, although its key may have readers")
 	void exclusiveLockCostsNoMore() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		AcquireCommand ask = Commands.forLock(INSTANCE + ":1", 30_000, 5_000);
 		commands().resetConfigStats();
 		get(store.acquire(lock("key"), ask, true));
@@ -298,7 +298,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@Test
 	@DisplayName("The cost of a command hardly depends on the number of holders and waiters")
 	void costHardlyGrows() {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		Map<String, Double> few = costs(store, 10, 10);
 		Map<String, Double> many = costs(store, 100_000, 20_000);
 		// A full read of holders or queue takes many milliseconds.
@@ -398,7 +398,7 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	@DisplayName("With full memory, a release of a lost lease is answered, and a request without waiting gets the"
 			+ " owner")
 	void releaseBesideExclusiveWithFullMemory() throws Exception {
-		RedisLeaseStore store = store(factory(this.server.port()));
+		RedisLeaseStore store = store();
 		AcquireCommand reader = new AcquireCommand(INSTANCE + ":1", 1, Resource.ALL, true, 300, 300);
 		AcquireCommand writer = new AcquireCommand(OTHER + ":2", Resource.ALL, Resource.ALL, true, 9000, 5000);
 		assertThat(get(store.acquire(LOCK, reader, true))).isInstanceOf(Granted.class);
