@@ -1,7 +1,10 @@
 package io.holdfast.jdbc;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.testing.TestDatabase;
@@ -11,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.init.ResourceDatabasePopulator;
+import org.springframework.transaction.annotation.Isolation;
 
 /**
  * Database with the fence table of its script, and a stock for sales.
@@ -20,6 +24,8 @@ final class FenceDatabase implements AutoCloseable {
 	private final TestDatabase kind;
 
 	private final HikariDataSource dataSource;
+
+	private final Queue<FencedTransaction> transactions = new ConcurrentLinkedQueue<>();
 
 	private FenceDatabase(TestDatabase kind, HikariDataSource dataSource) {
 		this.kind = kind;
@@ -41,6 +47,17 @@ final class FenceDatabase implements AutoCloseable {
 
 	JdbcTemplate jdbc() {
 		return new JdbcTemplate(this.dataSource);
+	}
+
+	/** Begin a transaction, closed with the database at the latest. */
+	FencedTransaction begin(Isolation level) throws SQLException {
+		FencedTransaction transaction = FencedTransaction.begin(this.dataSource, level);
+		this.transactions.add(transaction);
+		return transaction;
+	}
+
+	FencedTransaction begin() throws SQLException {
+		return begin(Isolation.READ_COMMITTED);
 	}
 
 	FenceTable table() {
@@ -77,7 +94,10 @@ final class FenceDatabase implements AutoCloseable {
 	}
 
 	@Override
-	public void close() {
+	public void close() throws SQLException {
+		for (FencedTransaction transaction : this.transactions) {
+			transaction.close();
+		}
 		this.dataSource.close();
 	}
 

@@ -44,8 +44,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
-import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
+import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -233,7 +233,7 @@ class FenceGapTests extends RedisTestCase {
 	@Test
 	@DisplayName("Managers that are created later are found")
 	void lazyManagers() {
-		ConfigurableApplicationContext context = TestApplication.start(this.redis, Two.class,
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, FencedShop.TwoDatabases.class,
 				"holdfast.fence.jdbc.data-sources=one,two", "spring.main.lazy-initialization=true");
 		assertThatCode(() -> context.getBean(LockService.class).withLock(STOCK, () -> {
 		})).doesNotThrowAnyException();
@@ -262,7 +262,8 @@ class FenceGapTests extends RedisTestCase {
 			.havingRootCause()
 			.isInstanceOf(InvalidConfigurationPropertyValueException.class)
 			.withMessageContaining("holdfast.fence.jdbc.data-sources");
-		LockService locks = TestApplication.start(this.redis, Two.class, "holdfast.fence.jdbc.timeout=-1s")
+		LockService locks = TestApplication
+			.start(this.redis, FencedShop.TwoDatabases.class, "holdfast.fence.jdbc.timeout=-1s")
 			.getBean(LockService.class);
 		assertThatExceptionOfType(InvalidConfigurationPropertyValueException.class)
 			.isThrownBy(() -> locks.withLock(STOCK, () -> {
@@ -273,14 +274,6 @@ class FenceGapTests extends RedisTestCase {
 	private static void checkReleased(ConfigurableApplicationContext context) {
 		HikariDataSource pool = context.getBean("one", HikariDataSource.class);
 		assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
-	}
-
-	private static HikariDataSource database() {
-		HikariDataSource pool = TestDatabase.H2.open();
-		JdbcTemplate jdbc = new JdbcTemplate(pool);
-		jdbc.execute("SET DB_CLOSE_DELAY -1");
-		jdbc.execute("CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)");
-		return pool;
 	}
 
 	private static EntityManagerFactory entities(LocalContainerEntityManagerFactoryBean factory, DataSource source) {
@@ -318,7 +311,7 @@ class FenceGapTests extends RedisTestCase {
 
 		@Bean
 		HikariDataSource one() {
-			return database();
+			return FencedShop.database();
 		}
 
 		@Bean
@@ -328,38 +321,11 @@ class FenceGapTests extends RedisTestCase {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@Import(TestApplication.class)
-	static class Two {
-
-		@Bean
-		HikariDataSource one() {
-			return database();
-		}
-
-		@Bean
-		HikariDataSource two() {
-			return database();
-		}
-
-		@Bean
-		@Primary
-		JdbcTransactionManager ofOne(@Qualifier("one") DataSource one) {
-			return new JdbcTransactionManager(one);
-		}
-
-		@Bean
-		JdbcTransactionManager ofTwo(@Qualifier("two") DataSource two) {
-			return new JdbcTransactionManager(two);
-		}
-
-	}
-
 	/** Manager for all methods, except methods of a class with another manager. */
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement
 	@Import(OtherSales.class)
-	static class OfClass extends Two {
+	static class OfClass extends FencedShop.TwoDatabases {
 
 		@Bean
 		TransactionManagementConfigurer configurer(@Qualifier("ofOne") TransactionManager one) {
@@ -376,7 +342,7 @@ class FenceGapTests extends RedisTestCase {
 
 		@Bean
 		HikariDataSource one() {
-			return database();
+			return FencedShop.database();
 		}
 
 		@Bean
@@ -395,7 +361,7 @@ class FenceGapTests extends RedisTestCase {
 
 		@Bean
 		HikariDataSource one() {
-			return database();
+			return FencedShop.database();
 		}
 
 		@Bean

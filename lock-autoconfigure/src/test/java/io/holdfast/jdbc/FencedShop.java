@@ -26,11 +26,13 @@ import io.micrometer.observation.tck.TestObservationRegistry;
 import jakarta.persistence.EntityManagerFactory;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Primary;
 import org.springframework.context.event.EventListener;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -186,6 +188,41 @@ final class FencedShop {
 			Connection connection = super.getConnection();
 			connection.setAutoCommit(true);
 			return connection;
+		}
+
+	}
+
+	/** Open an in-memory database with the fence table and a table for sales. */
+	static HikariDataSource database() {
+		HikariDataSource pool = TestDatabase.H2.open();
+		JdbcTemplate jdbc = new JdbcTemplate(pool);
+		jdbc.execute("SET DB_CLOSE_DELAY -1");
+		jdbc.execute("CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)");
+		jdbc.execute("CREATE TABLE sale (what VARCHAR(100))");
+		return pool;
+	}
+
+	static class TwoDatabases {
+
+		@Bean
+		HikariDataSource one() {
+			return database();
+		}
+
+		@Bean
+		HikariDataSource two() {
+			return database();
+		}
+
+		@Bean
+		@Primary
+		JdbcTransactionManager ofOne(@Qualifier("one") DataSource one) {
+			return new JdbcTransactionManager(one);
+		}
+
+		@Bean
+		JdbcTransactionManager ofTwo(@Qualifier("two") DataSource two) {
+			return new JdbcTransactionManager(two);
 		}
 
 	}

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import javax.sql.DataSource;
+
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
@@ -21,7 +23,6 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
-import javax.sql.DataSource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -29,17 +30,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
-import org.springframework.context.annotation.Primary;
 import org.springframework.dao.QueryTimeoutException;
 import org.springframework.jdbc.core.JdbcTemplate;
-import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -58,8 +53,6 @@ import static org.awaitility.Awaitility.await;
 class FencedShopTests extends RedisTestCase {
 
 	private static final String STOCK = "stock";
-
-	private static final String TABLE = "CREATE TABLE holdfast_fence (lock_key VARCHAR(255) PRIMARY KEY, token BIGINT NOT NULL)";
 
 	@Test
 	@DisplayName("NESTED and joining calls need no check; a lock within a nested part is checked there")
@@ -265,7 +258,7 @@ class FencedShopTests extends RedisTestCase {
 	@Test
 	@DisplayName("Two fenced DataSources: the second refuses within a transaction of the first, which may commit")
 	void severalSources() {
-		ConfigurableApplicationContext context = TestApplication.start(this.redis, Two.class,
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, FencedShop.TwoDatabases.class,
 				"holdfast.fence.jdbc.data-sources=one,two");
 		DataSource one = context.getBean("one", DataSource.class);
 		DataSource two = context.getBean("two", DataSource.class);
@@ -294,7 +287,7 @@ class FencedShopTests extends RedisTestCase {
 	@Test
 	@DisplayName("Without the property, the primary manager's DataSource is fenced; the other needs no table")
 	void primaryOnly() {
-		ConfigurableApplicationContext context = TestApplication.start(this.redis, Two.class);
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, FencedShop.TwoDatabases.class);
 		DataSource two = context.getBean("two", DataSource.class);
 		new JdbcTemplate(two).execute("DROP TABLE holdfast_fence");
 		TransactionTemplate ofTwo = new TransactionTemplate(context.getBean("ofTwo", PlatformTransactionManager.class));
@@ -309,43 +302,6 @@ class FencedShopTests extends RedisTestCase {
 
 	private static List<String> written(DataSource source) {
 		return new JdbcTemplate(source).queryForList("SELECT what FROM sale", String.class);
-	}
-
-	private static HikariDataSource database() {
-		HikariDataSource pool = TestDatabase.H2.open();
-		JdbcTemplate jdbc = new JdbcTemplate(pool);
-		jdbc.execute("SET DB_CLOSE_DELAY -1");
-		jdbc.execute(TABLE);
-		jdbc.execute("CREATE TABLE sale (what VARCHAR(100))");
-		return pool;
-	}
-
-	/** Two databases. */
-	@Configuration(proxyBeanMethods = false)
-	@Import(TestApplication.class)
-	static class Two {
-
-		@Bean
-		HikariDataSource one() {
-			return database();
-		}
-
-		@Bean
-		HikariDataSource two() {
-			return database();
-		}
-
-		@Bean
-		@Primary
-		JdbcTransactionManager ofOne(@Qualifier("one") DataSource one) {
-			return new JdbcTransactionManager(one);
-		}
-
-		@Bean
-		JdbcTransactionManager ofTwo(@Qualifier("two") DataSource two) {
-			return new JdbcTransactionManager(two);
-		}
-
 	}
 
 }
