@@ -2,10 +2,8 @@ package io.holdfast.fleet;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
-import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -113,13 +111,15 @@ class HolderFaultTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("F2 A holder is frozen beyond its lease: it sees the loss at once, its release leaves the next owner"
-			+ " alone, and its fenced write is refused")
+	@DisplayName("F2 S6 A holder is frozen beyond its lease: it sees the loss at once, its release leaves the next owner"
+			+ " and the next waiter alone, and its fenced write is refused")
 	void frozenForTooLong() {
 		hold(steady, "F2");
 		assertThat(steady.write("F2", "F2", "old")).isTrue();
 		Attempt<LockLease> next = Attempt.start(first, LockRequest.of("F2").waitTime(Fleet.PATIENCE));
 		fleet.awaitWaiting("F2", 1);
+		Attempt<LockLease> last = Attempt.start(second, LockRequest.of("F2").waitTime(Fleet.PATIENCE));
+		fleet.awaitWaiting("F2", 2);
 		LockLease lease = grantedWhileFrozen("F2", next);
 		assertSeenAtOnce("F2", next);
 		assertThat(fleet.data().writeFenced("F2", lease.fencingToken(), "new")).isTrue();
@@ -128,7 +128,13 @@ class HolderFaultTests extends FleetTestCase {
 		String owner = fleet.owner("F2");
 		assertThat(steady.release("F2")).isEqualTo(ReleaseResult.LOST);
 		assertThat(fleet.owner("F2")).isEqualTo(owner).isNotNull();
+		// A hand-off by the late release would have happened by now.
+		assertThat(first.status("F2").waiting()).isEqualTo(1);
+		assertThat(last.isDone()).isFalse();
 		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
+		try (LockLease turn = last.get()) {
+			assertThat(turn.fencingToken()).isGreaterThan(lease.fencingToken());
+		}
 	}
 
 	@Slow
@@ -189,28 +195,6 @@ class HolderFaultTests extends FleetTestCase {
 		assertThat(holds).hasSize(4 * 3 + 4 + 4 + 1);
 		Hold.assertExclusive(holds);
 		assertThat(data.get("S6c")).isEqualTo(4 * 3 + 4 + 4);
-	}
-
-	@Slow
-	@Test
-	@DisplayName("S6 The lock of a frozen holder expires: its late release lets no contender in")
-	void contendersAndLateRelease() {
-		hold(steady, "S6d");
-		List<Attempt<LockLease>> contenders = new ArrayList<>();
-		for (LockService locks : List.of(first, second)) {
-			contenders.add(Attempt.start(locks, LockRequest.of("S6d").leaseTime(LEASE).waitTime(Fleet.PATIENCE)));
-			fleet.awaitWaiting("S6d", contenders.size());
-		}
-		LockLease winner = whileFrozen(() -> contenders.get(0).get());
-		assertThat(steady.release("S6d")).isEqualTo(ReleaseResult.LOST);
-		assertThat(winner.isHeld()).isTrue();
-		// A hand-off by the release would have happened by now.
-		assertThat(first.status("S6d").waiting()).isEqualTo(1);
-		assertThat(contenders.get(1).isDone()).isFalse();
-		assertThat(winner.release()).isEqualTo(ReleaseResult.RELEASED);
-		try (LockLease next = contenders.get(1).get()) {
-			assertThat(next.fencingToken()).isGreaterThan(winner.fencingToken());
-		}
 	}
 
 	private static Worker.Grant hold(Worker worker, String key) {
