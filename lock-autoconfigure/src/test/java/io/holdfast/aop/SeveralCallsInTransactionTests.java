@@ -22,7 +22,6 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Import;
 import org.springframework.transaction.reactive.TransactionalOperator;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -45,8 +44,8 @@ class SeveralCallsInTransactionTests {
 	private final Shop shop;
 
 	SeveralCallsInTransactionTests(TestRedis redis) {
-		this.first = TestApplication.start(redis, Application.class);
-		this.second = TestApplication.start(redis, Application.class);
+		this.first = TestApplication.start(redis, Shop.class);
+		this.second = TestApplication.start(redis, Shop.class);
 		this.shop = this.first.getBean(Shop.class);
 	}
 
@@ -175,11 +174,6 @@ class SeveralCallsInTransactionTests {
 		Mono<String> chain() {
 			return Mono.just("chain");
 		}
-
-	}
-
-	@Import({ TestApplication.class, Shop.class })
-	static class Application {
 
 	}
 

@@ -23,7 +23,6 @@ import net.bytebuddy.description.type.TypeDefinition;
 import net.bytebuddy.matcher.ElementMatcher;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.util.StringUtils;
 
@@ -75,7 +74,7 @@ public final class UncontendedCallMain {
 								.and(not(isSynthetic().and(not(nameStartsWith("lambda$")))))))
 						.visit(Advice.to(Touch.class).on(isMethod().or(isConstructor()))))
 			.installOn(ByteBuddyAgent.install());
-		try (ConfigurableApplicationContext context = TestApplication.start(Application.class, args[0],
+		try (ConfigurableApplicationContext context = TestApplication.start(Stock.class, args[0],
 				Integer.parseInt(args[1]), args[2], List.of())) {
 			Stock stock = context.getBean(Stock.class);
 			for (int i = 0; i < WARM_UP; i++) {
@@ -206,11 +205,6 @@ public final class UncontendedCallMain {
 		static void enter(@Advice.Origin("#t") String type) {
 			Types.TOUCHED.add(type);
 		}
-
-	}
-
-	@Import({ TestApplication.class, Stock.class })
-	static class Application {
 
 	}
 

@@ -35,8 +35,6 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -67,7 +65,7 @@ class PoolThreadTests {
 
 	@BeforeAll
 	static void start(TestRedis redis) {
-		application = TestApplication.start(redis, Application.class, "holdfast.lock.wait-time=30s",
+		application = TestApplication.start(redis, Shop.class, "holdfast.lock.wait-time=30s",
 				"holdfast.semaphore.wait-time=30s", "holdfast.redis.command-timeout=5s");
 		locks = application.getBean(LockService.class);
 		semaphores = application.getBean(SemaphoreService.class);
@@ -294,12 +292,6 @@ class PoolThreadTests {
 		String trySell() {
 			return "inside";
 		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@Import({ TestApplication.class, Shop.class })
-	static class Application {
 
 	}
 

@@ -18,8 +18,6 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -40,7 +38,7 @@ class WokenReceiverTests {
 	private final ReactiveLockService reactiveLocks;
 
 	WokenReceiverTests(TestRedis redis) {
-		ConfigurableApplicationContext instance = TestApplication.start(redis, Application.class);
+		ConfigurableApplicationContext instance = TestApplication.start(redis, Shop.class);
 		this.shop = instance.getBean(Shop.class);
 		this.locks = instance.getBean(LockService.class);
 		this.reactiveLocks = instance.getBean(ReactiveLockService.class);
@@ -101,12 +99,6 @@ class WokenReceiverTests {
 		Mono<Void> chain(Runnable work) {
 			return Mono.fromRunnable(work);
 		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@Import({ TestApplication.class, Shop.class })
-	static class Application {
 
 	}
 

@@ -38,8 +38,6 @@ import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
@@ -69,7 +67,7 @@ class FailedRunTests extends RedisTestCase {
 
 	@BeforeEach
 	void start() {
-		this.context = TestApplication.start(this.redis, Application.class, "holdfast.redis.command-timeout=5s");
+		this.context = TestApplication.start(this.redis, Jobs.class, "holdfast.redis.command-timeout=5s");
 		this.work = this.context.getBean(Work.class);
 		this.jobs = this.context.getBean(Jobs.class);
 		this.locks = this.context.getBean(LockService.class);
@@ -383,6 +381,8 @@ class FailedRunTests extends RedisTestCase {
 
 	}
 
+	@EnableResilientMethods
+	@Import({ TestTransactions.class, Work.class })
 	static class Jobs {
 
 		@Autowired
@@ -464,18 +464,6 @@ class FailedRunTests extends RedisTestCase {
 		@Semaphore(name = "rate", limit = 1, minHold = "1m", onTimeout = OnTimeout.SKIP)
 		public Mono<String> scheduledPermitMono() {
 			return Mono.fromCallable(this.work::run);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableResilientMethods
-	@Import({ TestApplication.class, TestTransactions.class, Work.class })
-	static class Application {
-
-		@Bean
-		Jobs jobs() {
-			return new Jobs();
 		}
 
 	}

@@ -17,7 +17,6 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfigurat
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -35,17 +34,17 @@ class MissingServiceFailureAnalyzerTests {
 		this.output = output;
 	}
 
-	private void failToStart(Class<?> application, String... args) {
+	private void failToStart(Class<?> application, Class<?> client, String... args) {
 		assertThatException()
-			.isThrownBy(() -> new SpringApplicationBuilder(application).web(WebApplicationType.NONE).run(args));
+			.isThrownBy(() -> new SpringApplicationBuilder(application, client).web(WebApplicationType.NONE).run(args));
 	}
 
 	@Test
 	@DisplayName("Without Redis the message names Redis and the memory backend")
 	void withoutRedis() {
-		failToStart(NeedsLocks.class);
+		failToStart(WithoutRedis.class, NeedsLocks.class);
 		assertThat(this.output)
-			.containsSubsequence("Parameter 0 of method client in ", "required a bean of type",
+			.containsSubsequence("Parameter 0 of constructor in ", "required a bean of type",
 					LockService.class.getName(), "that could not be found.")
 			.containsSubsequence("Action:", "spring-boot-starter-data-redis", "@Primary", "holdfast.backend=memory");
 	}
@@ -53,7 +52,7 @@ class MissingServiceFailureAnalyzerTests {
 	@Test
 	@DisplayName("In a slice without Holdfast the message names the slice, and not Redis")
 	void slice() {
-		failToStart(Slice.class);
+		failToStart(Slice.class, NeedsLocks.class);
 		assertThat(this.output)
 			.containsSubsequence(LockService.class.getName(), "Action:", "not part of this context", "@WebMvcTest",
 					"@AutoConfigureHoldfast", "@MockitoBean")
@@ -63,7 +62,7 @@ class MissingServiceFailureAnalyzerTests {
 	@Test
 	@DisplayName("A missing reactive service has the same message")
 	void reactiveInSlice() {
-		failToStart(ReactiveSlice.class);
+		failToStart(Slice.class, NeedsReactiveLocks.class);
 		assertThat(this.output).containsSubsequence(ReactiveLockService.class.getName(), "Action:",
 				"@AutoConfigureHoldfast");
 	}
@@ -71,7 +70,7 @@ class MissingServiceFailureAnalyzerTests {
 	@Test
 	@DisplayName("Annotated methods alone have the same message, at the start")
 	void annotated() {
-		failToStart(Annotated.class);
+		failToStart(WithoutRedis.class, Shop.class);
 		assertThat(this.output).containsSubsequence("required a bean of type", LockService.class.getName(), "Action:",
 				"spring-boot-starter-data-redis", "holdfast.backend=memory");
 	}
@@ -79,7 +78,7 @@ class MissingServiceFailureAnalyzerTests {
 	@Test
 	@DisplayName("With several Redis and no primary one the message says so")
 	void severalRedis() {
-		failToStart(SeveralRedis.class);
+		failToStart(SeveralRedis.class, NeedsSemaphores.class);
 		assertThat(this.output).contains(SemaphoreService.class.getName())
 			.containsSubsequence("Action:", "of several, mark one as @Primary");
 	}
@@ -87,7 +86,7 @@ class MissingServiceFailureAnalyzerTests {
 	@Test
 	@DisplayName("If Holdfast is switched off the message names the property")
 	void switchedOff() {
-		failToStart(NeedsLocks.class, "--holdfast.enabled=false");
+		failToStart(Complete.class, NeedsLocks.class, "--holdfast.enabled=false");
 		assertThat(this.output).containsSubsequence(LockService.class.getName(), "holdfast.enabled is false", "Action:",
 				"ObjectProvider");
 	}
@@ -95,72 +94,34 @@ class MissingServiceFailureAnalyzerTests {
 	@Test
 	@DisplayName("If Holdfast is switched off the message for a missing engine factory names the property, too")
 	void factoryWhenSwitchedOff() {
-		failToStart(NeedsFactory.class, "--holdfast.enabled=false");
+		failToStart(Complete.class, NeedsFactory.class, "--holdfast.enabled=false");
 		assertThat(this.output).containsSubsequence(LeaseEngineFactory.class.getName(), "holdfast.enabled is false");
 	}
 
 	@Test
 	@DisplayName("A service under another name is left to Spring Boot to explain")
 	void wrongName() {
-		failToStart(NeedsNamedLocks.class, "--holdfast.backend=memory");
+		failToStart(Complete.class, NeedsNamedLocks.class, "--holdfast.backend=memory");
 		assertThat(this.output).contains("ordersLocks")
 			.contains("No qualifying bean")
 			.doesNotContain("spring-boot-starter-data-redis");
 	}
 
-	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Complete {
+
+	}
+
 	@EnableAutoConfiguration(exclude = DataRedisAutoConfiguration.class)
-	static class NeedsLocks {
-
-		@Bean
-		Object client(LockService locks) {
-			return locks;
-		}
+	static class WithoutRedis {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration(exclude = HoldfastAutoConfiguration.class)
-	static class ReactiveSlice {
-
-		@Bean
-		Object client(ReactiveLockService locks) {
-			return locks;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration(exclude = HoldfastAutoConfiguration.class)
 	static class Slice {
 
-		@Bean
-		Object client(LockService locks) {
-			return locks;
-		}
-
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration(exclude = DataRedisAutoConfiguration.class)
-	static class Annotated {
-
-		@Bean
-		Shop shop() {
-			return new Shop();
-		}
-
-		static class Shop {
-
-			@DistributedLock(name = "shop")
-			public void sell() {
-			}
-
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
 	static class SeveralRedis {
 
@@ -174,31 +135,27 @@ class MissingServiceFailureAnalyzerTests {
 			return Mockito.mock();
 		}
 
-		@Bean
-		Object client(SemaphoreService semaphores) {
-			return semaphores;
-		}
-
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class NeedsFactory {
-
-		@Bean
-		Object client(LeaseEngineFactory engines) {
-			return engines;
-		}
-
+	record NeedsLocks(LockService locks) {
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class NeedsNamedLocks {
+	record NeedsNamedLocks(@Qualifier("ordersLocks") LockService locks) {
+	}
 
-		@Bean
-		Object client(@Qualifier("ordersLocks") LockService locks) {
-			return locks;
+	record NeedsReactiveLocks(ReactiveLockService locks) {
+	}
+
+	record NeedsSemaphores(SemaphoreService semaphores) {
+	}
+
+	record NeedsFactory(LeaseEngineFactory engines) {
+	}
+
+	static class Shop {
+
+		@DistributedLock(name = "shop")
+		public void sell() {
 		}
 
 	}

@@ -32,8 +32,6 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -56,14 +54,21 @@ class StartFailureTests {
 		this.output = output;
 	}
 
-	private String failToStart(Class<?> application, String... args) {
-		return failToStart(new SpringApplicationBuilder(application), args);
+	/** Return the message of an application with these beans. */
+	private String failToStart(List<Class<?>> beans, String... args) {
+		return failToStart(new SpringApplicationBuilder(beans.toArray(Class<?>[]::new)), args);
+	}
+
+	private String failToStart(Class<?> bean, String... args) {
+		return failToStart(List.of(bean), args);
 	}
 
 	private String failToStart(SpringApplicationBuilder application, String... args) {
 		int before = this.output.length();
-		assertThatException()
-			.isThrownBy(() -> application.web(WebApplicationType.NONE).properties("holdfast.backend=memory").run(args));
+		assertThatException().isThrownBy(() -> application.sources(Application.class)
+			.web(WebApplicationType.NONE)
+			.properties("holdfast.backend=memory")
+			.run(args));
 		String message = this.output.toString().substring(before);
 		assertThat(message).contains("APPLICATION FAILED TO START", "Description:", "Action:")
 			.doesNotContain("\tat org.springframework.");
@@ -73,25 +78,25 @@ class StartFailureTests {
 	@Test
 	@DisplayName("An invalid declaration is named by class, method, attribute and value, with its cure")
 	void declaration() {
-		assertThat(failToStart(Shop.class)).containsSubsequence("Description:",
-				"@DistributedLock on " + Shop.Stock.class.getName() + ".sell(String): key = \"#skuu\"",
+		assertThat(failToStart(Stock.class)).containsSubsequence("Description:",
+				"@DistributedLock on " + Stock.class.getName() + ".sell(String): key = \"#skuu\"",
 				"has an unknown name: #skuu.", "Action:", "The method's parameters are #sku;", ".");
 	}
 
 	@Test
 	@DisplayName("A declaration that turns out invalid once all beans exist is named with its cure")
 	void service() {
-		assertThat(failToStart(Limited.class)).containsSubsequence("Description:",
-				"@Semaphore on " + Limited.Geocoder.class.getName() + ".locate(): service = \"missing\"",
+		assertThat(failToStart(Geocoder.class)).containsSubsequence("Description:",
+				"@Semaphore on " + Geocoder.class.getName() + ".locate(): service = \"missing\"",
 				"is the name of no bean.", "Action:", "Write the name of a SemaphoreService, or leave it out");
 	}
 
 	@Test
 	@DisplayName("A declaration without a service, among several services, is named with the services")
 	void severalServices() {
-		assertThat(failToStart(TwoServices.class, "--my.lease=30s")).containsSubsequence("Description:",
-				"@DistributedLock on " + Rebuilt.Catalogue.class.getName()
-						+ ".rebuild() names no service, and there are"
+		assertThat(failToStart(List.of(TwoServices.class, Catalogue.class), "--my.lease=30s")).containsSubsequence(
+				"Description:",
+				"@DistributedLock on " + Catalogue.class.getName() + ".rebuild() names no service, and there are"
 						+ " several beans of type LockService: [first, second].",
 				"Action:", "Name one by the attribute service, or mark one as @Primary");
 	}
@@ -108,8 +113,8 @@ class StartFailureTests {
 	@DisplayName("A declaration in conflict with the properties is named with both cures")
 	void lease() {
 		String[] args = { "--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s" };
-		assertThat(failToStart(Rebuilt.class, args)).containsSubsequence("Description:",
-				"@DistributedLock on " + Rebuilt.Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
+		assertThat(failToStart(Catalogue.class, args)).containsSubsequence("Description:",
+				"@DistributedLock on " + Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
 				"(31s) is longer than holdfast.redis.longest-lease (30000ms), after which"
 						+ " holdfast.redis.fail-over-grace counts every lease as ended",
 				"Action:", "Lower leaseTime", "or raise that property");
@@ -118,13 +123,13 @@ class StartFailureTests {
 	@Test
 	@DisplayName("A lease time and a loss margin in conflict are named, whichever of them is a property")
 	void lossMargin() {
-		assertThat(failToStart(Rebuilt.class, "--holdfast.lock.loss-margin=5s", "--my.lease=14s")).containsSubsequence(
-				"Description:",
-				"@DistributedLock on " + Rebuilt.Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
-				"(14s) is less than three times holdfast.lock.loss-margin (5000ms)", "Action:",
-				"give a lossMargin of 4666ms at most");
-		assertThat(failToStart(Cautious.class, "--holdfast.lock.lease-time=14s")).containsSubsequence("Description:",
-				"@DistributedLock on " + Cautious.Archive.class.getName() + ".write(): lossMargin = \"5s\"",
+		assertThat(failToStart(Catalogue.class, "--holdfast.lock.loss-margin=5s", "--my.lease=14s"))
+			.containsSubsequence("Description:",
+					"@DistributedLock on " + Catalogue.class.getName() + ".rebuild(): leaseTime = \"${my.lease}\"",
+					"(14s) is less than three times holdfast.lock.loss-margin (5000ms)", "Action:",
+					"give a lossMargin of 4666ms at most");
+		assertThat(failToStart(Archive.class, "--holdfast.lock.lease-time=14s")).containsSubsequence("Description:",
+				"@DistributedLock on " + Archive.class.getName() + ".write(): lossMargin = \"5s\"",
 				"is more than a third of holdfast.lock.lease-time (14000ms)", "Action:",
 				"Lower lossMargin, or give a leaseTime");
 	}
@@ -136,7 +141,7 @@ class StartFailureTests {
 				+ " a JedisConnectionFactory, nor a Spring proxy of one";
 		assertThat(failToStart(Foreign.class, "--holdfast.backend=redis")).containsSubsequence("Description:",
 				"Holdfast cannot tell where Redis is from " + unknown, "Action:", "@Bean LeaseEngine leaseEngine");
-		assertThat(failToStart(Optimist.class)).containsSubsequence("Description:",
+		assertThat(failToStart(List.of(Foreign.class, Optimist.class))).containsSubsequence("Description:",
 				"OptimisticTransactions cannot watch keys on connections of " + unknown, "Action:",
 				"Define a LettuceConnectionFactory as a bean");
 	}
@@ -144,10 +149,12 @@ class StartFailureTests {
 	@Test
 	@DisplayName("A missing fence table is named with its DataSource, the error of the database, and the script")
 	void fenceTable() {
-		assertThat(failToStart(Fenced.class, "--holdfast.fence.jdbc.initialize-schema=never")).containsSubsequence(
-				"Description:", "The DataSource 'orders' has no fence table holdfast_fence, which fenced locks need: ",
-				"Table \"HOLDFAST_FENCE\" not found", "Action:", "Create it with this script:",
-				"CREATE TABLE IF NOT EXISTS holdfast_fence (", "or set holdfast.fence.jdbc.initialize-schema=always.");
+		assertThat(failToStart(List.of(Orders.class, Ledger.class), "--holdfast.fence.jdbc.initialize-schema=never"))
+			.containsSubsequence("Description:",
+					"The DataSource 'orders' has no fence table holdfast_fence, which fenced locks need: ",
+					"Table \"HOLDFAST_FENCE\" not found", "Action:", "Create it with this script:",
+					"CREATE TABLE IF NOT EXISTS holdfast_fence (",
+					"or set holdfast.fence.jdbc.initialize-schema=always.");
 	}
 
 	@ParameterizedTest
@@ -159,7 +166,7 @@ class StartFailureTests {
 				List.of("--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s"));
 		args.removeIf((other) -> other.startsWith(arg.substring(0, arg.indexOf('=') + 1)));
 		args.add(arg);
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Rebuilt.class)
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class, Catalogue.class)
 			.web(WebApplicationType.NONE)
 			.run(args.toArray(String[]::new))) {
 			assertThat(context.isRunning()).isTrue();
@@ -199,7 +206,7 @@ class StartFailureTests {
 			delimiter = '|')
 	@DisplayName("An invalid property is named with value, origin and valid values")
 	void property(String name, String value, String reason) {
-		assertThat(failToStart(Nothing.class, "--" + name + "=" + value)).contains(name, value, reason)
+		assertThat(failToStart(List.of(), "--" + name + "=" + value)).contains(name, value, reason)
 			.contains("\"" + name + "\" from property source \"commandLineArgs\"");
 	}
 
@@ -211,39 +218,64 @@ class StartFailureTests {
 		StandardEnvironment environment = new StandardEnvironment();
 		environment.getPropertySources()
 			.replace(name, new SystemEnvironmentPropertySource(name, Map.of(variable, "0ms")));
-		assertThat(failToStart(new SpringApplicationBuilder(Nothing.class).environment(environment),
-				"--holdfast.enabled=false"))
+		assertThat(failToStart(new SpringApplicationBuilder().environment(environment), "--holdfast.enabled=false"))
 			.contains("'0ms'", "'holdfast.lock.keep-warm'", "System Environment Property \"" + variable + "\"",
 					"this property was removed. Delete it:");
 	}
 
-	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
-	static class Nothing {
+	static class Application {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class Shop {
+	static class Stock {
 
-		@Bean
-		Stock stock() {
-			return new Stock();
-		}
-
-		static class Stock {
-
-			@DistributedLock(key = "#skuu")
-			public void sell(String sku) {
-			}
-
+		@DistributedLock(key = "#skuu")
+		public void sell(String sku) {
 		}
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
+	static class Catalogue {
+
+		@DistributedLock(leaseTime = "${my.lease}")
+		public void rebuild() {
+		}
+
+	}
+
+	static class Archive {
+
+		@DistributedLock(lossMargin = "5s")
+		public void write() {
+		}
+
+	}
+
+	static class Ledger {
+
+		@DistributedLock(fenced = true)
+		public void book() {
+		}
+
+	}
+
+	static class Geocoder {
+
+		@Semaphore(name = "geocoder", limit = 1, service = "missing")
+		public void locate() {
+		}
+
+	}
+
+	static class Optimist {
+
+		Optimist(OptimisticTransactions transactions) {
+			assertThat(transactions).isNotNull();
+		}
+
+	}
+
 	static class Foreign {
 
 		@Bean
@@ -253,58 +285,7 @@ class StartFailureTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	@Import(Foreign.class)
-	static class Optimist {
-
-		Optimist(OptimisticTransactions transactions) {
-			assertThat(transactions).isNotNull();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class Rebuilt {
-
-		@Bean
-		Catalogue catalogue() {
-			return new Catalogue();
-		}
-
-		static class Catalogue {
-
-			@DistributedLock(leaseTime = "${my.lease}")
-			public void rebuild() {
-			}
-
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class Cautious {
-
-		@Bean
-		Archive archive() {
-			return new Archive();
-		}
-
-		static class Archive {
-
-			@DistributedLock(lossMargin = "5s")
-			public void write() {
-			}
-
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class Fenced {
+	static class Orders {
 
 		@Bean
 		DataSource orders() {
@@ -318,42 +299,8 @@ class StartFailureTests {
 			return new JdbcTransactionManager(orders);
 		}
 
-		@Bean
-		Ledger ledger() {
-			return new Ledger();
-		}
-
-		static class Ledger {
-
-			@DistributedLock(fenced = true)
-			public void book() {
-			}
-
-		}
-
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	static class Limited {
-
-		@Bean
-		Geocoder geocoder() {
-			return new Geocoder();
-		}
-
-		static class Geocoder {
-
-			@Semaphore(name = "geocoder", limit = 1, service = "missing")
-			public void locate() {
-			}
-
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
 	static class TwoServices {
 
 		@Bean
@@ -366,15 +313,8 @@ class StartFailureTests {
 			return new DefaultLockService(engine);
 		}
 
-		@Bean
-		Rebuilt.Catalogue catalogue() {
-			return new Rebuilt.Catalogue();
-		}
-
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
 	static class TwoStrategies {
 
 		@Bean
@@ -391,8 +331,6 @@ class StartFailureTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
 	static class TwoNamespaces {
 
 		@Bean
@@ -407,8 +345,6 @@ class StartFailureTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
 	static class TwoObservers {
 
 		@Bean

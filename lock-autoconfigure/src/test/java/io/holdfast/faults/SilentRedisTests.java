@@ -111,7 +111,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@Test
 	@DisplayName("F9 Redis falls silent: close, withLock and calls of methods return without an answer, and the release is repeated later")
 	void closeDoesNotWait() {
-		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=30s");
+		Instance instance = this.fleet.start(this.proxy, Shop.class, "holdfast.redis.command-timeout=30s");
 		instance.warmUp();
 		LockLease lease = instance.acquire(REQUEST);
 		AtomicLong start = new AtomicLong();
@@ -172,7 +172,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@EnumSource
 	@DisplayName("F9 Redis falls silent: a call with permits ends with the wait for its lock, and waits for no release")
 	void permitsBeforeLock(Sale sale) {
-		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=20s");
+		Instance instance = this.fleet.start(this.proxy, Shop.class, "holdfast.redis.command-timeout=20s");
 		instance.warmUp();
 		Instance other = this.fleet.start();
 		LockLease lock = other.acquire("lock");
@@ -196,7 +196,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@DisplayName("F9 Redis is silent before the first connection: an asynchronous request does not wait")
 	void beforeStart(String properties) {
 		this.proxy.blackHole();
-		Instance instance = this.fleet.start(this.proxy, EarlyApplication.class,
+		Instance instance = this.fleet.start(this.proxy, EarlyAsker.class,
 				("holdfast.redis.command-timeout=500ms;" + properties)
 					.formatted(this.proxy.host() + ":" + this.proxy.port())
 					.split(";"));
@@ -208,7 +208,7 @@ class SilentRedisTests extends ProxiedTestCase {
 	@DisplayName("F9 Redis falls silent: a call whose result depends on the releases of its permits and its lock waits"
 			+ " for a single answer")
 	void carefulCall(Sale sale) {
-		Instance instance = this.fleet.start(this.proxy, Application.class, "holdfast.redis.command-timeout=4s");
+		Instance instance = this.fleet.start(this.proxy, Shop.class, "holdfast.redis.command-timeout=4s");
 		instance.warmUp();
 		Shop shop = instance.context().getBean(Shop.class);
 		assertThat(sale.carefulCall.apply(shop, () -> {
@@ -288,11 +288,6 @@ class SilentRedisTests extends ProxiedTestCase {
 
 	}
 
-	@Import({ TestApplication.class, Shop.class })
-	static class Application {
-
-	}
-
 	/** Requests a lock before the lifecycle of its application begins. */
 	static class EarlyAsker {
 
@@ -308,11 +303,6 @@ class SilentRedisTests extends ProxiedTestCase {
 		private static long waits() {
 			return ManagementFactory.getThreadMXBean().getThreadInfo(Thread.currentThread().getId()).getWaitedCount();
 		}
-
-	}
-
-	@Import({ TestApplication.class, EarlyAsker.class })
-	static class EarlyApplication {
 
 	}
 

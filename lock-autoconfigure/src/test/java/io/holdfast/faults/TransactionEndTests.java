@@ -7,14 +7,12 @@ import java.util.stream.IntStream;
 import io.holdfast.LeaseLostException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
-import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestTransactions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.context.annotation.Import;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static io.holdfast.faults.Fleet.SOON;
@@ -31,7 +29,7 @@ class TransactionEndTests extends ProxiedTestCase {
 	private final TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 
 	private Instance start(String... properties) {
-		Instance instance = this.fleet.start(this.proxy, Application.class, properties);
+		Instance instance = this.fleet.start(this.proxy, Shop.class, properties);
 		instance.warmUp();
 		return instance;
 	}
@@ -78,11 +76,6 @@ class TransactionEndTests extends ProxiedTestCase {
 		@DistributedLock(key = "#p0", onLoss = OnLoss.THROW)
 		void sell(String item) {
 		}
-
-	}
-
-	@Import({ TestApplication.class, Shop.class })
-	static class Application {
 
 	}
 

@@ -17,7 +17,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Import;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -47,8 +46,8 @@ class ScheduledLockTests {
 
 	@BeforeEach
 	void start() {
-		this.first = TestApplication.start(this.redis, Application.class);
-		this.second = TestApplication.start(this.redis, Application.class);
+		this.first = TestApplication.start(this.redis, Jobs.class);
+		this.second = TestApplication.start(this.redis, Jobs.class);
 	}
 
 	private static Jobs jobs(ConfigurableApplicationContext context) {
@@ -111,11 +110,6 @@ class ScheduledLockTests {
 			.containsEntry("leaseTime", "")
 			.containsEntry("condition", "")
 			.containsEntry("service", "");
-	}
-
-	@Import({ TestApplication.class, Jobs.class })
-	static class Application {
-
 	}
 
 	static class Jobs {

@@ -35,8 +35,8 @@ public class TestApplication {
 	}
 
 	/**
-	 * Start an instance of an application with its own configuration, which is closed at
-	 * the end of the test.
+	 * Start an instance of this application with a further bean or configuration, which
+	 * is closed at the end of the test.
 	 */
 	public static ConfigurableApplicationContext start(TestRedis redis, Class<?> application, String... properties) {
 		ConfigurableApplicationContext context = start(application, redis.host(), redis.port(), redis.keyPrefix(),
@@ -51,7 +51,7 @@ public class TestApplication {
 		return start(TestApplication.class, host, port, keyPrefix, properties);
 	}
 
-	/** Start an instance of an application with its own configuration. */
+	/** Start an instance of this application with a further bean or configuration. */
 	public static ConfigurableApplicationContext start(Class<?> application, String host, int port, String keyPrefix,
 			List<String> properties) {
 		Stream<String> common = Stream.of("spring.data.redis.host=" + host, "spring.data.redis.port=" + port,
@@ -60,7 +60,7 @@ public class TestApplication {
 				"holdfast.fleet.key=" + fleetKey(keyPrefix),
 				// A lease that a test leaves held must not delay the end of the test.
 				"spring.lifecycle.timeout-per-shutdown-phase=2s");
-		return new SpringApplicationBuilder(application).web(WebApplicationType.NONE)
+		return new SpringApplicationBuilder(TestApplication.class, application).web(WebApplicationType.NONE)
 			.bannerMode(Banner.Mode.OFF)
 			.logStartupInfo(false)
 			.registerShutdownHook(false)
