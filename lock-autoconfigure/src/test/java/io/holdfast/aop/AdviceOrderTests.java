@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -10,6 +9,7 @@ import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.testing.ReactiveTestTransactions;
 import io.holdfast.testing.TestTransactions;
+import org.assertj.core.api.Assertions;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -47,132 +47,89 @@ import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * Position of the lock among the other advice of a bean.
  */
-class AdviceOrderTests {
+class AdviceOrderTests extends LockedTestCase {
 
 	@ParameterizedTest
-	@ValueSource(classes = { Transactions.class, TransactionsAndAspects.class })
-	@DisplayName("The lock is acquired before the transaction begins and released after its commit")
-	void outsideOfTransaction(Class<?> transactions) {
-		try (LockedContext context = LockedContext.of(transactions, Shop.class)) {
-			Shop shop = context.bean(Shop.class);
-			shop.sell();
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-			assertThat(((Advised) shop).getAdvisors()[0].getAdvice()).isInstanceOf(LeaseInterceptor.class);
-		}
-	}
-
-	@Test
-	@DisplayName("The lock is released after the roll-back")
-	void outsideOfRolledBackTransaction() {
-		try (LockedContext context = LockedContext.of(Transactions.class, Shop.class)) {
-			assertThatIllegalStateException().isThrownBy(() -> context.bean(Shop.class).fail()).withMessage("failed");
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "rollback", "unlock");
-		}
+	@ValueSource(classes = { Transactions.class, TransactionsAndAspects.class, FrozenTransactions.class })
+	@ExtendWith(OutputCaptureExtension.class)
+	@DisplayName("The lock is acquired before the transaction begins and released after its commit, without a warning")
+	void outsideOfTransaction(Class<?> transactions, CapturedOutput output) {
+		Shop shop = start(Shop.class, transactions);
+		shop.sell();
+		assertEvents("lock", "begin", "body", "commit", "unlock");
+		assertThat(((Advised) shop).getAdvisors()[0].getAdvice()).isInstanceOf(LeaseInterceptor.class);
+		assertThat(output).doesNotContain("method's transaction");
 	}
 
 	@Test
 	@DisplayName("The lock is outside of a transaction also when the bean is proxied for its interface")
 	void outsideOfTransactionByInterface() {
-		try (LockedContext context = LockedContext.of(Transactions.class, ShopByInterface.class)) {
-			context.bean(Runnable.class).run();
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-		}
-	}
-
-	@Test
-	@DisplayName("A transaction whose proxy takes no more advice is wrapped")
-	void outsideOfFrozenProxy() {
-		try (LockedContext context = LockedContext.withClassProxies(FrozenTransactions.class, Shop.class)) {
-			context.bean(Shop.class).sell();
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-		}
+		startByInterface(Transactions.class, ShopByInterface.class);
+		bean(Runnable.class).run();
+		assertEvents("lock", "begin", "body", "commit", "unlock");
 	}
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
 	@DisplayName("A transaction with a lower order begins before the wait for the lock, and a warning says so once")
 	void insideOfEarlyTransaction(CapturedOutput output) {
-		try (LockedContext context = LockedContext.withClassProxies(EarlyTransactions.class, Shop.class)) {
-			context.bean(Shop.class).sell();
-			assertThat(context.locks().events()).startsWith("begin", "lock", "body");
-			assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
-				.contains("has a lower order than that for @DistributedLock and @Semaphore (")
-				.contains(
-						"Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order to a lower one");
-		}
-	}
-
-	@Test
-	@ExtendWith(OutputCaptureExtension.class)
-	void usualTransactionIsNotWarnedOf(CapturedOutput output) {
-		LockedContext.of(TransactionsAndAspects.class, Shop.class).close();
-		assertThat(output).doesNotContain("method's transaction");
+		start(Shop.class, EarlyTransactions.class).sell();
+		assertThat(this.locks.events()).startsWith("begin", "lock", "body");
+		assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
+			.contains("has a lower order than that for @DistributedLock and @Semaphore (")
+			.contains("Leave out the order of @EnableTransactionManagement, or set holdfast.aop.order to a lower one");
 	}
 
 	@Test
 	@DisplayName("With @Async, the asynchronous thread takes the lock, also around a transaction")
 	void insideOfAsync() throws InterruptedException {
-		try (LockedContext context = LockedContext.of(Asynchronous.class, Transactions.class, Shop.class)) {
-			Shop shop = context.bean(Shop.class);
-			assertThat(((Advised) shop).getAdvisors()[1].getAdvice()).isInstanceOf(LeaseInterceptor.class);
-			shop.async();
-			context.bean(Asynchronous.class).done.await();
-			assertThat(context.locks().events()).containsExactly("async", "lock", "begin", "body", "commit", "unlock",
-					"done");
-		}
+		Shop shop = start(Shop.class, Asynchronous.class, Transactions.class);
+		assertThat(((Advised) shop).getAdvisors()[1].getAdvice()).isInstanceOf(LeaseInterceptor.class);
+		shop.async();
+		bean(Asynchronous.class).done.await();
+		assertEvents("async", "lock", "begin", "body", "commit", "unlock", "done");
 	}
 
 	@Test
-	@DisplayName("With @Retryable, each attempt takes and releases the lock")
+	@DisplayName("With @Retryable, each attempt takes the lock, and releases it after the roll-back or commit")
 	void insideOfRetry() {
-		try (LockedContext context = LockedContext.of(Resilient.class, Transactions.class, Shop.class)) {
-			context.bean(Shop.class).retried();
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "rollback", "unlock", "lock",
-					"begin", "body", "commit", "unlock");
-		}
+		start(Shop.class, Resilient.class, Transactions.class).retried();
+		assertEvents("lock", "begin", "body", "rollback", "unlock", "lock", "begin", "body", "commit", "unlock");
 	}
 
 	@Test
 	@DisplayName("The lock is around the cache, so that only the first of many callers runs the method")
 	void outsideOfCache() {
-		try (LockedContext context = LockedContext.of(Caching.class, Shop.class)) {
-			Shop shop = context.bean(Shop.class);
-			assertThat(shop.cached("a")).isEqualTo("result for a");
-			assertThat(shop.cached("a")).isEqualTo("result for a");
-			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock", "lock", "unlock");
-		}
+		Shop shop = start(Shop.class, Caching.class);
+		assertThat(shop.cached("a")).isEqualTo("result for a");
+		assertThat(shop.cached("a")).isEqualTo("result for a");
+		assertEvents("lock", "body", "unlock", "lock", "unlock");
 	}
 
 	@Test
 	@DisplayName("Inside of @Async and of a transaction, the lock of a future is kept until both have ended")
 	void insideOfAsyncAndTransaction() {
-		try (LockedContext context = LockedContext.withClassProxies(Asynchronous.class, EarlyTransactions.class,
-				Shop.class)) {
-			CompletableFuture<String> work = new CompletableFuture<>();
-			CompletableFuture<String> result = context.bean(Shop.class).later(work);
-			Awaitility.await().until(() -> context.locks().events().contains("commit"));
-			context.locks().record("work");
-			work.complete("sold");
-			assertThat(result).succeedsWithin(Duration.ofSeconds(10)).isEqualTo("sold");
-			assertThat(context.locks().events()).startsWith("async", "begin", "lock", "body", "commit", "work",
-					"unlock");
-		}
+		Shop shop = start(Shop.class, Asynchronous.class, EarlyTransactions.class);
+		CompletableFuture<String> work = new CompletableFuture<>();
+		CompletableFuture<String> result = shop.later(work);
+		Awaitility.await().until(() -> this.locks.events().contains("commit"));
+		this.locks.record("work");
+		work.complete("sold");
+		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
+		assertThat(this.locks.events()).startsWith("async", "begin", "lock", "body", "commit", "work", "unlock");
 	}
 
 	@Test
 	@DisplayName("A reactive transaction is inside of the lock, which is released after its commit")
 	void outsideOfReactiveTransaction() {
-		try (LockedContext context = LockedContext.withClassProxies(ReactiveConfiguration.class, Shop.class)) {
-			Mono<String> result = context.bean(Shop.class).reactive();
-			assertThat(context.locks().events()).isEmpty();
-			assertThat(result.block(Duration.ofSeconds(10))).isEqualTo("sold");
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-		}
+		Mono<String> result = start(Shop.class, ReactiveConfiguration.class).reactive();
+		assertThat(this.locks.events()).isEmpty();
+		assertThat(result.block(SOON)).isEqualTo("sold");
+		assertEvents("lock", "begin", "body", "commit", "unlock");
 	}
 
 	static Stream<Arguments> orders() {
@@ -185,47 +142,31 @@ class AdviceOrderTests {
 
 	@ParameterizedTest
 	@MethodSource("orders")
-	@DisplayName("With any order of the lock and of @EnableResilientMethods, each attempt takes the lock")
-	void insideOfRetryOfAnyOrder(int order, Class<?> resilient) {
-		try (LockedContext context = LockedContext.ordered(order, resilient, TransactionsAndAspects.class,
-				Shop.class)) {
-			context.bean(Shop.class).retried();
-			assertThat(context.locks().events()).containsSubsequence("lock", "body", "unlock", "lock", "body",
-					"unlock");
-		}
-	}
-
-	@ParameterizedTest
-	@MethodSource("orders")
-	@DisplayName("With any order of the lock and of @EnableResilientMethods, a call beyond the limit takes no lock")
-	void insideOfConcurrencyLimitOfAnyOrder(int order, Class<?> resilient) {
-		try (LockedContext context = LockedContext.ordered(order, resilient, TransactionsAndAspects.class,
-				Shop.class)) {
-			Shop shop = context.bean(Shop.class);
-			shop.rejecting(() -> assertThatExceptionOfType(InvocationRejectedException.class)
-				.isThrownBy(() -> shop.rejecting(() -> {
-				})));
-			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
-		}
+	@DisplayName("With any order of the lock and of @EnableResilientMethods, attempts take the lock, and a call beyond the limit does not")
+	void insideOfResilienceOfAnyOrder(int order, Class<?> resilient) {
+		Shop shop = startWithOrder(order, Shop.class, resilient, TransactionsAndAspects.class);
+		shop.retried();
+		assertThat(this.locks.events()).containsSubsequence("lock", "body", "unlock", "lock", "body", "unlock");
+		this.locks.forget();
+		shop.rejecting(() -> assertThatExceptionOfType(InvocationRejectedException.class)
+			.isThrownBy(() -> shop.rejecting(Assertions::fail)));
+		assertEvents("lock", "body", "unlock");
 	}
 
 	@Test
 	@DisplayName("A post-processor that registers listeners late finds the proxy, also with a high order of the lock")
 	void registeredWithProxy() {
-		try (LockedContext context = LockedContext.ordered(Ordered.LOWEST_PRECEDENCE - 1, Listeners.class,
-				Shop.class)) {
-			assertThat(context.bean(Listeners.class).found).isSameAs(context.bean(Shop.class));
-		}
+		Listeners listeners = startWithOrder(Ordered.LOWEST_PRECEDENCE - 1, Listeners.class, Shop.class);
+		assertThat(listeners.found).isSameAs(bean(Shop.class));
 	}
 
 	@Test
 	@DisplayName("Two proxies that both lock give nested leases, released in reverse order")
 	void doublyProxied() {
-		try (LockedContext context = LockedContext.of(SecondProcessor.class, Shop.class)) {
-			context.bean(Shop.class).plain();
-			assertThat(context.locks().events()).containsExactly("lock", "lock", "body", "unlock", "unlock");
-			assertThat(context.locks().keys()).containsExactly("shop", "shop");
-		}
+		startByInterface(SecondProcessor.class, Shop.class);
+		bean(Shop.class).plain();
+		assertEvents("lock", "lock", "body", "unlock", "unlock");
+		assertThat(this.locks.keys()).containsExactly("shop", "shop");
 	}
 
 	static class Shop extends Recorded {
@@ -241,13 +182,6 @@ class AdviceOrderTests {
 		@DistributedLock(name = "shop")
 		public void sell() {
 			this.recorder.record("body");
-		}
-
-		@Transactional
-		@DistributedLock(name = "shop")
-		public void fail() {
-			this.recorder.record("body");
-			throw new IllegalStateException("failed");
 		}
 
 		@Async

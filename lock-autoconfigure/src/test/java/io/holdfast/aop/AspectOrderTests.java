@@ -26,48 +26,38 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Position of the lock among the aspects of an application.
  */
-class AspectOrderTests {
+class AspectOrderTests extends LockedTestCase {
 
 	@Test
 	@DisplayName("By default, aspects with an order run outside of the lock, and aspects without an order inside")
 	void aspectsByOrder() {
-		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class)) {
-			context.bean(Shop.class).plain();
-			assertThat(context.locks().events()).containsExactly("aspect 0", "aspect 10", "lock", "aspect", "body",
-					"unlock");
-		}
+		start(Shop.class, Aspects.class).plain();
+		assertEvents("aspect 0", "aspect 10", "lock", "aspect", "body", "unlock");
 	}
 
 	@Test
 	@DisplayName("Advice that a post-processor puts in front of all aspects does not move the lock")
 	void beforeAllAspects() {
-		try (LockedContext context = LockedContext.of(Aspects.class, Shop.class, FrontProcessor.class)) {
-			context.bean(Shop.class).plain();
-			assertThat(context.locks().events()).containsExactly("front", "aspect 0", "aspect 10", "lock", "aspect",
-					"body", "unlock");
-		}
+		start(Shop.class, Aspects.class, FrontProcessor.class).plain();
+		assertEvents("front", "aspect 0", "aspect 10", "lock", "aspect", "body", "unlock");
 	}
 
 	@Test
 	@DisplayName("Advice of any order behind the transactions does not move the lock")
 	void behindTransactions() {
-		try (LockedContext context = LockedContext.of(AdviceOrderTests.TransactionsAndAspects.class,
-				AdviceOrderTests.Shop.class, EndProcessor.class)) {
-			context.bean(AdviceOrderTests.Shop.class).sell();
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "end", "body", "commit", "unlock");
-		}
+		start(AdviceOrderTests.Shop.class, AdviceOrderTests.TransactionsAndAspects.class, EndProcessor.class).sell();
+		assertEvents("lock", "begin", "end", "body", "commit", "unlock");
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { 1, 10 })
 	@DisplayName("The order can place the lock between two aspects, also for a method that runs on another thread")
 	void betweenAspects(int order) {
-		try (LockedContext context = LockedContext.ordered(order, Aspects.class, Shop.class)) {
-			context.bean(Shop.class).plain();
-			assertThat(context.bean(Shop.class).later()).succeedsWithin(Duration.ofSeconds(10));
-			assertThat(context.locks().events()).containsExactly("aspect 0", "lock", "aspect 10", "aspect", "body",
-					"unlock", "aspect 0", "lock", "aspect 10", "aspect", "body", "unlock");
-		}
+		Shop shop = startWithOrder(order, Shop.class, Aspects.class);
+		shop.plain();
+		assertThat(shop.later()).succeedsWithin(Duration.ofSeconds(10));
+		assertEvents("aspect 0", "lock", "aspect 10", "aspect", "body", "unlock", "aspect 0", "lock", "aspect 10",
+				"aspect", "body", "unlock");
 	}
 
 	static class Shop extends Recorded {

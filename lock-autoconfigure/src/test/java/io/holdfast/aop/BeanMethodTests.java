@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
-import java.util.Map;
 import java.util.function.Function;
 
 import io.holdfast.annotation.DistributedLock;
@@ -24,13 +23,13 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Annotated {@code @Bean} methods, which are refused: the lock would be held during the
  * creation of the bean.
  */
-class BeanMethodTests {
+class BeanMethodTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@ValueSource(classes = { OfApplicationRunner.class, OfStreamFunction.class, Static.class, Composed.class,
 			InInterface.class, Overridden.class, OfPermits.class, Full.class })
 	void refused(Class<?> configuration) {
-		assertThat(LockedContext.failure(Map.of(), configuration)).hasMessageMatching(
+		assertThat(refusal(configuration)).hasMessageMatching(
 				"(?s)@(DistributedLock|Semaphore|Once \\(@DistributedLock\\)) on .*\\.bean\\(\\).* is held while the bean is created, "
 						+ "and not while its methods run\\. .*")
 			.hasMessageContaining("Move it to ")
@@ -40,35 +39,31 @@ class BeanMethodTests {
 	@Test
 	@DisplayName("An annotated getObject() of a factory bean is refused, too")
 	void factoryBean() {
-		assertThat(LockedContext.failure(Map.of(), WorkerFactory.class))
+		assertThat(refusal(WorkerFactory.class))
 			.hasMessageContaining(WorkerFactory.class.getName() + ".getObject() is held while the bean is created");
-		try (LockedContext context = LockedContext.withClassProxies(NoFactory.class)) {
-			context.bean(NoFactory.class).getObject();
-			assertThat(context.locks().keys()).containsExactly("other");
-		}
+		start(NoFactory.class).getObject();
+		assertThat(this.locks.keys()).containsExactly("other");
 	}
 
 	@Test
 	@DisplayName("The message says where to move the annotation")
 	void cure() {
-		assertThat(LockedContext.failure(Map.of(), OfApplicationRunner.class)).hasMessageContaining(
+		assertThat(refusal(OfApplicationRunner.class)).hasMessageContaining(
 				"Move it to the method run of a class that implements ApplicationRunner, or to a method of another bean"
 						+ " that this bean calls. To create the bean under it, use the LockService in the method");
-		assertThat(LockedContext.failure(Map.of(), OfPermits.class))
-			.hasMessageContaining("Move it to the methods of the bean's class"
-					+ ", or to a method of another bean that this bean calls. To create the bean under it, use the SemaphoreService in the method");
+		assertThat(refusal(OfPermits.class)).hasMessageContaining("Move it to the methods of the bean's class"
+				+ ", or to a method of another bean that this bean calls. To create the bean under it, use the SemaphoreService in the method");
 	}
 
 	@Test
 	@DisplayName("A bean is guarded by its own annotations if its @Bean method has none, also in an annotated configuration")
 	void guarded() {
-		try (LockedContext context = LockedContext.withClassProxies(Guarded.class)) {
-			context.bean(Job.class).run();
-			context.bean(Account.class).close();
-			context.bean(Account.class).shutdown();
-			context.bean(Guarded.class).work();
-			assertThat(context.locks().keys()).containsExactly("job", "close", "shutdown", "type");
-		}
+		Guarded guarded = start(Guarded.class);
+		bean(Job.class).run();
+		bean(Account.class).close();
+		bean(Account.class).shutdown();
+		guarded.work();
+		assertThat(this.locks.keys()).containsExactly("job", "close", "shutdown", "type");
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -13,8 +13,6 @@ import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ScheduledLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -27,23 +25,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Composed annotations of an application for locks and permits, with attribute aliases.
  */
-class ComposedAnnotationTests {
+class ComposedAnnotationTests extends LockedTestCase {
 
-	@AutoClose
-	private LockedContext context;
-
-	private RecordingLocks locks;
-
-	private Jobs jobs;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.with(
-				Map.of("needed", "true", "instead", "without", "service", "others", "hold", "2h"), Jobs.class,
-				Others.class);
-		this.locks = this.context.locks();
-		this.jobs = this.context.bean(Jobs.class);
-	}
+	private final Jobs jobs = start(Map.of("needed", "true", "instead", "without", "service", "others", "hold", "2h"),
+			Jobs.class, Others.class);
 
 	@Test
 	@DisplayName("A composed annotation has the effect of its meta-annotation")
@@ -64,7 +49,7 @@ class ComposedAnnotationTests {
 	@DisplayName("Attributes of the composed annotation set attributes of the meta-annotation, texts with placeholders too")
 	void overridden() {
 		assertThat(this.jobs.changed(0)).isEqualTo("ran");
-		RecordingLocks others = this.context.bean("others", RecordingLocks.class);
+		RecordingLocks others = bean("others", RecordingLocks.class);
 		assertThat(this.locks.requests()).isEmpty();
 		assertThat(others.lastRequest()).isEqualTo(LockRequest.of("other")
 			.name("other")
@@ -78,18 +63,17 @@ class ComposedAnnotationTests {
 	@Test
 	@DisplayName("Two composed annotations for locks on one method are refused, as only one lock would be taken")
 	void competing() {
-		assertThat(LockedContext.failure(Map.of(), Competing.class))
+		assertThat(refusal(Competing.class))
 			.hasMessageContaining("@DistributedLock on " + Competing.class.getName() + ".run() is there 2 times")
 			.hasMessageContaining("by @DistributedLock and @Other, of which only one would apply");
-		LockedContext.withClassProxies(LockAndPermit.class).close();
+		start(LockAndPermit.class);
 	}
 
 	@Test
 	@DisplayName("A message names the annotation as written, and its meta-annotation")
 	void named() {
-		assertThat(LockedContext.failure(Map.of(), NumberJob.class))
-			.hasMessageStartingWith("@ScheduledLock (@DistributedLock) on " + NumberJob.class.getName()
-					+ ".count(): onTimeout = SKIP is not possible");
+		assertThat(refusal(NumberJob.class)).hasMessageStartingWith("@ScheduledLock (@DistributedLock) on "
+				+ NumberJob.class.getName() + ".count(): onTimeout = SKIP is not possible");
 	}
 
 	static class NumberJob {

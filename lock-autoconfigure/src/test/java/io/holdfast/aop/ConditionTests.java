@@ -5,8 +5,6 @@ import java.util.Map;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -18,28 +16,19 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Conditions, by which calls need no lock or permits.
  */
-class ConditionTests {
+class ConditionTests extends LockedTestCase {
 
-	@AutoClose
-	private LockedContext context;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.with(Map.of("least", "10", "locking", "false"), Shop.class, Settings.class);
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Map.of("least", "10", "locking", "false"), Shop.class, Settings.class);
 
 	@Test
 	@DisplayName("A call with a false condition runs without a lock, and its other expressions are not evaluated")
 	void condition() {
 		assertThat(this.shop.sell("a", 10)).isEqualTo("sold a");
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 		assertThat(this.shop.sell(null, 1)).isEqualTo("sold null");
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 		assertThat(this.shop.sell("a", 11)).isEqualTo("sold a");
-		assertThat(this.context.locks().keys()).containsExactly("stock:a");
+		assertThat(this.locks.keys()).containsExactly("stock:a");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.sell(null, 11)).withMessageContaining("#sku");
 	}
 
@@ -49,20 +38,20 @@ class ConditionTests {
 		this.shop.byProperty();
 		this.shop.byBean(1);
 		this.shop.negated(true);
-		assertThat(this.context.locks().requests()).isEmpty();
+		assertThat(this.locks.requests()).isEmpty();
 		this.shop.byBean(2);
 		this.shop.negated(false);
-		assertThat(this.context.locks().keys()).containsExactly("bean", "negated");
+		assertThat(this.locks.keys()).containsExactly("bean", "negated");
 	}
 
 	@Test
 	@DisplayName("Lock and permits of one method have separate conditions")
 	void ofEach() {
 		this.shop.both(true, false);
-		assertThat(this.context.locks().events()).containsExactly("permit", "return");
+		assertEvents("permit", "return");
 		this.shop.both(false, true);
 		this.shop.both(false, false);
-		assertThat(this.context.locks().events()).containsExactly("permit", "return", "lock", "unlock");
+		assertEvents("permit", "return", "lock", "unlock");
 	}
 
 	@Test
@@ -78,7 +67,7 @@ class ConditionTests {
 			.withMessageContaining("condition = \"#value.nothing\" yields neither true nor false")
 			.withMessageContaining("nothing");
 		assertThat(this.shop.any(true)).isEqualTo("ran");
-		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+		assertEvents("lock", "unlock");
 	}
 
 	static class Shop {

@@ -1,7 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.Map;
-
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import jakarta.annotation.PostConstruct;
@@ -15,9 +13,9 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Scope;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -25,54 +23,50 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Annotated callbacks: the container calls them past the proxy, at the creation or
  * destruction of the bean.
  */
-class ContainerCallbackTests {
+class ContainerCallbackTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@ValueSource(classes = { AnnotatedInit.class, InterfaceInit.class })
 	void created(Class<?> type) {
-		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on")
-			.hasMessageContaining(
-					"has no effect, because the container calls the method past the bean's proxy, when it creates the bean")
-			.hasMessageContaining("ApplicationReadyEvent");
+		assertThat(refusal(type)).hasMessageContainingAll("@DistributedLock on",
+				"has no effect, because the container calls the method past the bean's proxy, when it creates the bean",
+				"ApplicationReadyEvent");
 	}
 
 	@ParameterizedTest
 	@ValueSource(classes = { AnnotatedDestroy.class, InterfaceDestroy.class })
 	void destroyed(Class<?> type) {
-		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@Semaphore on")
-			.hasMessageContaining("when it destroys the bean")
-			.hasMessageContaining("Call an annotated method of another bean");
+		assertThat(refusal(type)).hasMessageContainingAll("@Semaphore on", "when it destroys the bean",
+				"Call an annotated method of another bean");
 	}
 
 	@Test
 	@DisplayName("Methods with names of callbacks are accepted if the container does not call them or calls them through the proxy")
 	void others() {
-		try (LockedContext context = LockedContext.withClassProxies(Others.class)) {
-			Other other = context.bean(Other.class);
-			other.init();
-			other.destroy();
-			other.close("now");
-			context.bean(Made.class).init();
-			assertThat(context.locks().keys()).containsExactly("singletons", "init", "destroy", "close", "made");
-		}
+		start(Others.class);
+		Other other = bean(Other.class);
+		other.init();
+		other.destroy();
+		other.close("now");
+		bean(Made.class).init();
+		assertThat(this.locks.keys()).containsExactly("singletons", "init", "destroy", "close", "made");
 	}
 
 	@Test
 	@DisplayName("A destroy method of a prototype is accepted, as the container does not call it")
 	void prototypes() {
-		try (LockedContext context = LockedContext.withClassProxies(Prototypes.class)) {
-			context.bean(AnnotatedDestroy.class).end();
-			assertThat(context.semaphores().keys()).hasSize(1);
-		}
+		register("prototype", AnnotatedDestroy.class, AnnotatedDestroy::new,
+				(definition) -> definition.setScope(BeanDefinition.SCOPE_PROTOTYPE));
+		start();
+		bean(AnnotatedDestroy.class).end();
+		assertThat(this.semaphores.keys()).hasSize(1);
 	}
 
 	@Test
 	@DisplayName("A type's annotation does not include callbacks")
 	void annotatedType() {
-		try (LockedContext context = LockedContext.withClassProxies(AnnotatedType.class)) {
-			context.bean(AnnotatedType.class).work();
-			assertThat(context.locks().keys()).containsExactly("type");
-		}
+		start(AnnotatedType.class).work();
+		assertThat(this.locks.keys()).containsExactly("type");
 	}
 
 	static class AnnotatedInit {
@@ -107,17 +101,6 @@ class ContainerCallbackTests {
 		@Override
 		@Semaphore(limit = 1)
 		public void destroy() {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Prototypes {
-
-		@Bean
-		@Scope("prototype")
-		AnnotatedDestroy prototype() {
-			return new AnnotatedDestroy();
 		}
 
 	}

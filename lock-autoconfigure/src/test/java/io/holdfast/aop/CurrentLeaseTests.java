@@ -11,7 +11,6 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -21,22 +20,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Current lease of the code of an annotated method.
  */
-class CurrentLeaseTests {
+class CurrentLeaseTests extends LockedTestCase {
 
-	private LockedContext context;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Shop.class);
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Shop.class);
 
 	@AfterEach
-	void stop() {
+	void noLease() {
 		assertThat(LeaseContext.current()).isSameAs(LeaseContext.empty());
-		this.context.close();
 	}
 
 	@Test
@@ -58,7 +48,7 @@ class CurrentLeaseTests {
 			assertThat(Lease.current()).isSameAs(LockLease.current());
 			assertThat(LeaseContext.current().leases()).containsExactly(LockLease.current(), PermitLease.current());
 		});
-		assertThat(this.context.locks().events()).hasSize(8);
+		assertThat(this.locks.events()).hasSize(8);
 	}
 
 	@Test
@@ -75,7 +65,7 @@ class CurrentLeaseTests {
 			assertThat(Lease.current()).isSameAs(outer);
 			this.shop.free(() -> assertThat(Lease.current()).isSameAs(outer));
 			this.shop.limited(() -> assertThat(LockLease.current()).isSameAs(outer));
-			this.context.semaphores().busy();
+			this.semaphores.busy();
 			this.shop.skipped(() -> keys.add("ran"));
 			assertThat(Lease.current()).isSameAs(outer);
 		});
@@ -85,11 +75,11 @@ class CurrentLeaseTests {
 	@Test
 	@DisplayName("A refused call leaves no current lease, and its fallback runs without one")
 	void notAcquired() {
-		this.context.locks().busy();
+		this.locks.busy();
 		List<LeaseContext> seen = new ArrayList<>();
 		this.shop.fallingBack(() -> seen.add(LeaseContext.current()));
 		assertThat(seen).containsExactly(LeaseContext.empty());
-		assertThat(this.context.locks().events()).containsExactly("permit", "return");
+		assertEvents("permit", "return");
 	}
 
 	static class Shop {

@@ -124,7 +124,8 @@ final class DeclaredType {
 		attributes[1] = value;
 		System.arraycopy(others, 0, attributes, 2, others.length);
 		String quoted = (value instanceof String) ? "\"" + value + "\"" : value.toString();
-		return Arguments.of(with(annotation, attributes), attribute + " = " + quoted, problem, cure);
+		return Arguments.of(with(annotation, attributes), "sell(String, int): " + attribute + " = " + quoted, problem,
+				cure);
 	}
 
 }

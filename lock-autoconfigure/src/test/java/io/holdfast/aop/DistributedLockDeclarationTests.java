@@ -1,15 +1,15 @@
 package io.holdfast.aop;
 
 import io.holdfast.annotation.DistributedLock;
-import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.aop.framework.Advised;
-import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.ProxyFactoryBean;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.FactoryBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -18,127 +18,112 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Places at which {@link DistributedLock @DistributedLock} is found.
  */
-class DistributedLockDeclarationTests {
+class DistributedLockDeclarationTests extends LockedTestCase {
 
 	@Test
 	@DisplayName("A Kotlin overload for default values is not locked itself: it calls the annotated method through the proxy")
 	void kotlinOverload() {
-		try (LockedContext context = LockedContext.withClassProxies(Overloaded.class)) {
-			context.bean(Overloaded.class).sell("a");
-			assertThat(context.locks().keys()).containsExactly("1");
-		}
+		start(Overloaded.class).sell("a");
+		assertThat(this.locks.keys()).containsExactly("1");
 	}
 
-	@Test
-	void methodComesBeforeType() {
-		try (LockedContext context = LockedContext.of(OnType.class)) {
-			OnType bean = context.bean(OnType.class);
-			bean.own();
-			bean.ofType();
-			assertThat(context.locks().keys()).containsExactly("method", "type");
-		}
+	@ParameterizedTest
+	@ValueSource(classes = { OnType.class, SubType.class })
+	@DisplayName("An annotation of a method precedes that of its type, also in a subclass without annotations")
+	void methodComesBeforeType(Class<? extends OnType> type) {
+		OnType bean = start(type);
+		bean.own();
+		bean.ofType();
+		assertThat(this.locks.keys()).containsExactly("method", "type");
 	}
 
 	@Test
 	@DisplayName("A type's annotation covers public methods, inherited ones too, but not the methods of Object")
 	void typeIsForPublicMethods() {
-		try (LockedContext context = LockedContext.of(OnType.class)) {
-			OnType bean = context.bean(OnType.class);
-			bean.inherited();
-			assertThat(context.locks().keys()).containsExactly("type");
-			bean.notPublic();
-			assertThat(bean.toString()).isEqualTo("on type");
-			assertThat(context.locks().keys()).hasSize(1);
-		}
+		OnType bean = start(OnType.class);
+		bean.inherited();
+		assertThat(this.locks.keys()).containsExactly("type");
+		bean.notPublic();
+		assertThat(bean.toString()).isEqualTo("on type");
+		assertThat(this.locks.keys()).hasSize(1);
 	}
 
 	@Test
 	@DisplayName("A type's annotation without name and key gives each method its own key, of the bean's class")
 	void typeWithoutKey() {
-		try (LockedContext context = LockedContext.of(OnTypeWithoutKey.class)) {
-			OnTypeWithoutKey bean = context.bean(OnTypeWithoutKey.class);
-			bean.one();
-			bean.inherited();
-			assertThat(context.locks().keys()).containsExactly(OnTypeWithoutKey.class.getName() + ".one",
-					OnTypeWithoutKey.class.getName() + ".inherited");
-		}
-	}
-
-	@Test
-	void subclassInheritsTypeAndMethod() {
-		try (LockedContext context = LockedContext.of(SubType.class)) {
-			SubType bean = context.bean(SubType.class);
-			bean.ofType();
-			bean.own();
-			assertThat(context.locks().keys()).containsExactly("type", "method");
-		}
+		OnTypeWithoutKey bean = start(OnTypeWithoutKey.class);
+		bean.one();
+		bean.inherited();
+		assertThat(this.locks.keys()).containsExactly(OnTypeWithoutKey.class.getName() + ".one",
+				OnTypeWithoutKey.class.getName() + ".inherited");
 	}
 
 	@Test
 	void interfaces() {
-		try (LockedContext context = LockedContext.of(Implementation.class)) {
-			Contract bean = context.bean(Contract.class);
-			assertThat(AopUtils.isJdkDynamicProxy(bean)).isTrue();
-			bean.declaredByInterface("a");
-			bean.declaredByBoth();
-			bean.declaredByDefault("b");
-			((TypeContract) bean).declaredByType();
-			assertThat(context.locks().keys()).containsExactly("i:a", "class", "d:b", "interface");
-		}
+		startByInterface(Implementation.class);
+		Contract bean = bean(Contract.class);
+		assertThat(AopUtils.isJdkDynamicProxy(bean)).isTrue();
+		bean.declaredByInterface("a");
+		bean.declaredByBoth();
+		bean.declaredByDefault("b");
+		((TypeContract) bean).declaredByType();
+		assertThat(this.locks.keys()).containsExactly("i:a", "class", "d:b", "interface");
 	}
 
 	@Test
 	@DisplayName("An interface's annotation covers a method from a base class that does not implement the interface")
 	void interfaceMetByInheritance() {
-		try (LockedContext context = LockedContext.withClassProxies(ByInheritance.class)) {
-			ByInheritance bean = context.bean(ByInheritance.class);
-			bean.meet("a");
-			((Met) bean).meet("b");
-			assertThat(context.locks().keys()).containsExactly("met:a", "met:b");
-		}
+		ByInheritance bean = start(ByInheritance.class);
+		bean.meet("a");
+		((Met) bean).meet("b");
+		assertThat(this.locks.keys()).containsExactly("met:a", "met:b");
 	}
 
 	@Test
 	void genericMethods() {
-		try (LockedContext context = LockedContext.withClassProxies(StringHandler.class)) {
-			Handler<String> handler = context.bean(StringHandler.class);
-			handler.handle("a");
-			context.bean(StringHandler.class).handle("b");
-			assertThat(context.locks().keys()).containsExactly("h:a", "h:b");
-		}
-		try (LockedContext context = LockedContext.of(StringHandler.class)) {
-			Handler<?> handler = context.bean(Handler.class);
-			handler.other();
-			assertThat(context.locks().keys()).containsExactly("other");
-		}
+		StringHandler bean = start(StringHandler.class);
+		Handler<String> handler = bean;
+		handler.handle("a");
+		bean.handle("b");
+		assertThat(this.locks.keys()).containsExactly("h:a", "h:b");
+		startByInterface(StringHandler.class);
+		bean(Handler.class).other();
+		assertThat(this.locks.keys()).containsExactly("other");
 	}
 
 	@Test
 	@DisplayName("Keys contain no names of lambdas and proxies, which differ between instances")
 	void generatedClasses() {
-		try (LockedContext context = LockedContext.of(Generated.class)) {
-			context.bean(Task.class).run();
-			context.bean(Remote.class).call("a");
-			context.bean(Repository.class).touch();
-			assertThat(context.locks().keys()).containsExactly(Task.class.getName() + ".run",
-					Remote.class.getName() + ".call", "repository");
-		}
+		register("task", Task.class, () -> () -> {
+		});
+		register("remote", Remote.class, () -> client(Remote.class));
+		register("repository", ProxyFactoryBean.class, () -> {
+			ProxyFactoryBean factory = new ProxyFactoryBean();
+			factory.setTarget(new Base());
+			factory.setInterfaces(Repository.class);
+			factory.addAdvice(answer());
+			return factory;
+		});
+		startByInterface();
+		bean(Task.class).run();
+		bean(Remote.class).call("a");
+		bean(Repository.class).touch();
+		assertThat(this.locks.keys()).containsExactly(Task.class.getName() + ".run", Remote.class.getName() + ".call",
+				"repository");
 	}
 
 	@Test
 	void beansWithoutAnnotationAreLeftAlone() {
-		try (LockedContext context = LockedContext.of(Base.class)) {
-			assertThat(context.bean(Base.class)).isNotInstanceOf(Advised.class);
-		}
+		startByInterface(Base.class);
+		assertThat(bean(Base.class)).isNotInstanceOf(Advised.class);
 	}
 
 	@Test
 	@DisplayName("One object under two bean names locks once")
 	void oneObjectWithTwoNames() {
-		try (LockedContext context = LockedContext.of(TwoNames.class)) {
-			context.bean(TwoNames.User.class).bean().own();
-			assertThat(context.locks().keys()).containsExactly("method");
-		}
+		start(TwoNames.class);
+		bean(TwoNames.User.class).bean().own();
+		assertThat(this.locks.keys()).containsExactly("method");
 	}
 
 	static class Base {
@@ -280,46 +265,6 @@ class DistributedLockDeclarationTests {
 
 		@DistributedLock(name = "repository")
 		void touch();
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Generated {
-
-		@Bean
-		Task task() {
-			return () -> {
-			};
-		}
-
-		/** A client without a target, as clients of HTTP interfaces. */
-		@Bean
-		Remote remote() {
-			return ProxyFactory.getProxy(Remote.class, (MethodInterceptor) (invocation) -> null);
-		}
-
-		/**
-		 * A proxy with an interface that its target lacks, as repositories have.
-		 */
-		@Bean
-		FactoryBean<Repository> repository() {
-			ProxyFactory factory = new ProxyFactory(new Base());
-			factory.setInterfaces(Repository.class);
-			factory.addAdvice((MethodInterceptor) (invocation) -> null);
-			return new FactoryBean<>() {
-
-				@Override
-				public Repository getObject() {
-					return (Repository) factory.getProxy();
-				}
-
-				@Override
-				public Class<?> getObjectType() {
-					return Repository.class;
-				}
-
-			};
-		}
 
 	}
 

@@ -15,8 +15,6 @@ import net.bytebuddy.description.modifier.TypeManifestation;
 import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -30,26 +28,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Keys of calls.
- */
-class DistributedLockKeyTests {
+class DistributedLockKeyTests extends LockedTestCase {
 
 	private static final String SHOP = Shop.class.getName();
 
-	@AutoClose
-	private LockedContext context;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.of(Shop.class, Tenants.class);
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Shop.class, Tenants.class);
 
 	private String key() {
-		return this.context.locks().lastRequest().key();
+		return this.locks.lastRequest().key();
 	}
 
 	@Test
@@ -57,7 +43,7 @@ class DistributedLockKeyTests {
 	void keyFromParameterByName() {
 		this.shop.sell("SKU1", 2);
 		this.shop.sell("SKU2", 2);
-		assertThat(this.context.locks().keys()).containsExactly("stock:SKU1", "stock:SKU2");
+		assertThat(this.locks.keys()).containsExactly("stock:SKU1", "stock:SKU2");
 	}
 
 	static Stream<Arguments> keys() {
@@ -79,17 +65,16 @@ class DistributedLockKeyTests {
 	@DisplayName("Keys may use names, parameters, beans, the call and its method, and properties; numbers are added")
 	void keys(String expected, Object[] attributes) {
 		Class<?> type = DeclaredType.with(DistributedLock.class, attributes);
-		try (LockedContext declared = LockedContext.with(Map.of("shop.prefix", "berlin"), type, Tenants.class)) {
-			DeclaredType.sell(declared.bean(type));
-			assertThat(declared.locks().keys()).containsExactly(expected);
-		}
+		start(Map.of("shop.prefix", "berlin"), type, Tenants.class);
+		DeclaredType.sell(bean(type));
+		assertThat(this.locks.keys()).containsExactly(expected);
 	}
 
 	@Test
 	@DisplayName("A parameter with the name of a position is found by its name")
 	void nameOfPosition() {
 		this.shop.move("from", "to");
-		assertThat(this.context.locks().lastRequest().keys()).containsExactly("from", "to");
+		assertThat(this.locks.lastRequest().keys()).containsExactly("from", "to");
 	}
 
 	@Test
@@ -118,7 +103,7 @@ class DistributedLockKeyTests {
 	void neither() {
 		this.shop.plain();
 		this.shop.plain(1);
-		assertThat(this.context.locks().keys()).containsExactly(SHOP + ".plain", SHOP + ".plain");
+		assertThat(this.locks.keys()).containsExactly(SHOP + ".plain", SHOP + ".plain");
 	}
 
 	static List<Object> textValues() {
@@ -152,7 +137,7 @@ class DistributedLockKeyTests {
 			.withMessageContaining("Write ");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.objectInText(value))
 			.withMessageContaining(value.getClass().getTypeName());
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 	}
 
 	@Test
@@ -166,7 +151,7 @@ class DistributedLockKeyTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(null))
 			.withMessageContaining("@DistributedLock on " + SHOP + ".object(Object): key = \"#value\" yields no key")
 			.withMessageContaining("null");
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 	}
 
 	@Test
@@ -184,9 +169,9 @@ class DistributedLockKeyTests {
 			.withMessageContaining(
 					".argument(String): key = \"'stock:'.concat('sku ' + #sku)\" yields no key: #sku is null")
 			.withMessageContaining("as in (#sku ?: 'none'), or refuse the call");
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 		this.shop.argument("a");
-		assertThat(this.context.locks().keys()).containsExactly("stock:sku a");
+		assertThat(this.locks.keys()).containsExactly("stock:sku a");
 	}
 
 	@Test
@@ -198,7 +183,7 @@ class DistributedLockKeyTests {
 				.withMessageContaining("yields no key: #sku is null");
 			call.accept("b");
 		}
-		assertThat(this.context.locks().keys()).containsExactly("ab", "ab", "xb", "anull");
+		assertThat(this.locks.keys()).containsExactly("ab", "ab", "xb", "anull");
 	}
 
 	@Test
@@ -210,7 +195,7 @@ class DistributedLockKeyTests {
 	void nullWithAlternative() {
 		this.shop.alternative(null);
 		this.shop.alternative("b");
-		assertThat(this.context.locks().keys()).containsExactly("a:none", "a:b");
+		assertThat(this.locks.keys()).containsExactly("a:none", "a:b");
 	}
 
 	@Test

@@ -13,7 +13,6 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -27,19 +26,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Fallbacks: methods that run in place of a method without its lock or permits.
  */
-class FallbackHandlerTests {
+class FallbackHandlerTests extends LockedTestCase {
 
-	@AutoClose
-	private LockedContext context;
-
-	private Shop shop;
+	private final Shop shop = start(Map.of("fallback", "busy"), Shop.class);
 
 	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Map.of("fallback", "busy"), Shop.class);
-		this.context.locks().busy();
-		this.context.semaphores().busy();
-		this.shop = this.context.bean(Shop.class);
+	void prepare() {
+		this.locks.busy();
+		this.semaphores.busy();
 	}
 
 	static Stream<Arguments> calls() {
@@ -69,14 +63,14 @@ class FallbackHandlerTests {
 	@DisplayName("The fallback gets the arguments and, if declared, the exception, and returns the result")
 	void fallback(Function<Shop, String> call, String result) {
 		assertThat(call.apply(this.shop)).isEqualTo(result);
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 	}
 
 	@Test
 	@DisplayName("A method without result has a fallback without result")
 	void withoutResult() {
 		this.shop.run();
-		assertThat(this.context.locks().events()).containsExactly("instead of run");
+		assertEvents("instead of run");
 	}
 
 	@Test
@@ -116,11 +110,6 @@ class FallbackHandlerTests {
 	}
 
 	static class Shop extends Base implements Greeting {
-
-		private <T> T ran(T result) {
-			this.recorder.record("body");
-			return result;
-		}
 
 		@DistributedLock(fallback = "busy")
 		String plain(String text, int count) {

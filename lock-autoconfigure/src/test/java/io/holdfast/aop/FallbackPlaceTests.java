@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import io.holdfast.annotation.DistributedLock;
-import org.aopalliance.intercept.MethodInterceptor;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -10,8 +9,6 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.BeanPostProcessor;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.core.Ordered;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -19,42 +16,40 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Places in which fallbacks are found, and the objects on which they run.
  */
-class FallbackPlaceTests {
+class FallbackPlaceTests extends LockedTestCase {
 
 	@Test
 	@DisplayName("A generic method of a base class has its fallback in that class or in the class that binds its types")
 	void generics() {
-		try (LockedContext context = LockedContext.withClassProxies(Stock.class)) {
-			context.locks().busy();
-			Stock stock = context.bean(Stock.class);
-			assertThat(stock.find("a")).isEqualTo("no a");
-			Finder<String, String> finder = stock;
-			assertThat(finder.find("b")).isEqualTo("no b");
-			assertThat(stock.count("a")).isEqualTo("base a");
-			assertThat(stock.describe()).isEqualTo("no stock");
-		}
+		Stock stock = start(Stock.class);
+		this.locks.busy();
+		assertThat(stock.find("a")).isEqualTo("no a");
+		Finder<String, String> finder = stock;
+		assertThat(finder.find("b")).isEqualTo("no b");
+		assertThat(stock.count("a")).isEqualTo("base a");
+		assertThat(stock.describe()).isEqualTo("no stock");
 	}
 
 	@Test
 	@DisplayName("The fallback runs on the object behind all proxies, with its private methods and fields")
 	void doublyProxied() {
-		try (LockedContext context = LockedContext.of(Proxying.class, Service.class)) {
-			context.locks().busy();
-			Named service = context.bean(Named.class);
-			assertThat(AopProxyUtils.getSingletonTarget(service))
-				.satisfies((target) -> assertThat(AopUtils.isAopProxy(target)).isTrue());
-			assertThat(service.name("a")).isEqualTo("a of the service");
-		}
+		startByInterface(Proxying.class, Service.class);
+		this.locks.busy();
+		Named service = bean(Named.class);
+		assertThat(AopProxyUtils.getSingletonTarget(service))
+			.satisfies((target) -> assertThat(AopUtils.isAopProxy(target)).isTrue());
+		assertThat(service.name("a")).isEqualTo("a of the service");
 	}
 
 	@Test
 	@DisplayName("An interface without an implementation has its fallback in itself")
 	void withoutTarget() {
-		try (LockedContext context = LockedContext.of(Clients.class)) {
-			context.locks().busy();
-			assertThat(context.bean(Remote.class).call("a")).isEqualTo("intercepted other");
-			assertThat(context.bean(Repository.class).load("a")).isEqualTo("intercepted cached");
-		}
+		register("remote", Remote.class, () -> client(Remote.class));
+		register("repository", Repository.class, () -> repository(Repository.class, new Object()));
+		startByInterface();
+		this.locks.busy();
+		assertThat(bean(Remote.class).call("a")).isEqualTo("intercepted other");
+		assertThat(bean(Repository.class).load("a")).isEqualTo("intercepted cached");
 	}
 
 	abstract static class Finder<K, V> {
@@ -160,29 +155,6 @@ class FallbackPlaceTests {
 		String load(String argument);
 
 		String cached(String argument);
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Clients {
-
-		private static final MethodInterceptor ANSWER = (invocation) -> "intercepted "
-				+ invocation.getMethod().getName();
-
-		/** A client without a target, as clients of HTTP interfaces. */
-		@Bean
-		Remote remote() {
-			return ProxyFactory.getProxy(Remote.class, ANSWER);
-		}
-
-		/** A proxy with an interface that its target lacks. */
-		@Bean
-		Repository repository() {
-			ProxyFactory factory = new ProxyFactory(new Object());
-			factory.setInterfaces(Repository.class);
-			factory.addAdvice(ANSWER);
-			return (Repository) factory.getProxy();
-		}
 
 	}
 

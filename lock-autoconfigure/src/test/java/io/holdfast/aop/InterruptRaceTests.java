@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * after the call.
  */
 @Slow
-class InterruptRaceTests {
+class InterruptRaceTests extends LockedTestCase {
 
 	private static final int RUNS = 10_000;
 
@@ -29,16 +29,16 @@ class InterruptRaceTests {
 	@DisplayName("A loss at any moment around the method's end interrupts the method or nothing")
 	void lossAtTheEnd() throws Exception {
 		ExecutorService losers = Executors.newSingleThreadExecutor();
+		Shop shop = start(Shop.class);
 		int lost = 0;
-		try (LockedContext context = LockedContext.withClassProxies(Shop.class)) {
-			Shop shop = context.bean(Shop.class);
+		try {
 			for (int i = 0; i < RUNS; i++) {
 				CountDownLatch running = new CountDownLatch(1);
 				long delay = (i % 50) * 1_000L;
 				Future<?> loser = losers.submit(() -> {
 					running.await();
 					pause(delay);
-					context.locks().lease("race").loseHere();
+					this.locks.lease("race").loseHere();
 					return null;
 				});
 				try {
@@ -50,7 +50,7 @@ class InterruptRaceTests {
 				assertThat(Thread.currentThread().isInterrupted()).as("just after run %d", i).isFalse();
 				loser.get();
 				assertThat(Thread.interrupted()).as("long after run %d", i).isFalse();
-				context.locks().forget();
+				this.locks.forget();
 			}
 		}
 		finally {

@@ -60,6 +60,10 @@ class LargeTransactionTests {
 
 	private final TransactionTemplate transaction = new TransactionTemplate(new TestTransactions());
 
+	private void assertFree(String key) {
+		assertThat(this.locks.tryAcquire(key)).isPresent().get().satisfies(LockLease::close);
+	}
+
 	/** Quadratic lists took 20 seconds of processor time and more, on a quiet machine. */
 	@ParameterizedTest
 	@EnumSource
@@ -75,7 +79,7 @@ class LargeTransactionTests {
 		other.close();
 		Duration used = Duration.ofNanos(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - start);
 		assertThat(used).isLessThan(Duration.ofSeconds(5));
-		assertThat(this.locks.tryAcquire("job")).isPresent().get().satisfies(LockLease::close);
+		assertFree("job");
 	}
 
 	@Test
@@ -94,7 +98,7 @@ class LargeTransactionTests {
 			.as(reactive::transactional)
 			.blockLast();
 		assertThat(looks).as("at the commit").hasPositiveValue();
-		assertThat(this.locks.tryAcquire("item:1")).isPresent().get().satisfies(LockLease::close);
+		assertFree("item:1");
 	}
 
 	@Test
@@ -123,7 +127,7 @@ class LargeTransactionTests {
 				assertThat(this.locks.tryAcquire(request)).isEmpty();
 			});
 			// Released by the inner transaction.
-			assertThat(this.locks.tryAcquire("item:1")).isPresent().get().satisfies(LockLease::close);
+			assertFree("item:1");
 			assertThat(this.shop.sell().isHeld()).isTrue();
 			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
@@ -137,8 +141,8 @@ class LargeTransactionTests {
 			});
 		});
 		assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
-		assertThat(this.locks.tryAcquire("job")).isPresent().get().satisfies(LockLease::close);
-		assertThat(this.locks.tryAcquire("item:2")).isPresent().get().satisfies(LockLease::close);
+		assertFree("job");
+		assertFree("item:2");
 	}
 
 	@Test
@@ -151,7 +155,7 @@ class LargeTransactionTests {
 			assertThat(this.shop.sell().isHeld()).isTrue();
 			assertThat(this.locks.<String, RuntimeException>withLock("job", () -> "in")).isEqualTo("in");
 		});
-		assertThat(this.locks.tryAcquire("job")).isPresent().get().satisfies(LockLease::close);
+		assertFree("job");
 	}
 
 	enum Call {

@@ -1,7 +1,6 @@
 package io.holdfast.aop;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -10,8 +9,6 @@ import java.util.concurrent.TimeUnit;
 import io.holdfast.LeaseLostException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
@@ -25,23 +22,9 @@ import static org.awaitility.Awaitility.await;
 /**
  * Losses of leases before the result of a future or a chain has come.
  */
-class LaterOnLossTests {
+class LaterOnLossTests extends LockedTestCase {
 
-	private static final Duration SOON = Duration.ofSeconds(10);
-
-	@AutoClose
-	private LockedContext context;
-
-	private RecordingLocks locks;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Shop.class);
-		this.locks = this.context.locks();
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Shop.class);
 
 	private void lose(String key) {
 		awaitRunning();
@@ -50,10 +33,6 @@ class LaterOnLossTests {
 
 	private void awaitRunning() {
 		await().atMost(SOON).until(() -> this.locks.events().contains("body"));
-	}
-
-	private static Throwable failure(CompletableFuture<?> result) {
-		return result.handle((value, failure) -> failure).orTimeout(10, TimeUnit.SECONDS).join();
 	}
 
 	@Test
@@ -99,7 +78,7 @@ class LaterOnLossTests {
 		assertThat(failure(result)).isInstanceOf(LeaseLostException.class)
 			.hasCauseInstanceOf(CancellationException.class);
 		assertThat(work).isCancelled();
-		assertThat(this.locks.events()).containsExactly("lock", "body", "unlock");
+		assertEvents("lock", "body", "unlock");
 	}
 
 	@Test
@@ -135,7 +114,7 @@ class LaterOnLossTests {
 			.expectError(LeaseLostException.class)
 			.verify(SOON);
 		source.assertCancelled();
-		assertThat(this.locks.events()).containsExactly("lock", "body", "unlock");
+		assertEvents("lock", "body", "unlock");
 	}
 
 	@Test
@@ -152,46 +131,41 @@ class LaterOnLossTests {
 
 	static class Shop extends Recorded {
 
-		private <T> T begin(T result) {
-			this.recorder.record("body");
-			return result;
-		}
-
 		@DistributedLock(name = "notify")
 		CompletableFuture<String> notifying(CompletableFuture<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 		@DistributedLock(name = "notify-mono")
 		Mono<String> notifyingMono(Mono<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 		@DistributedLock(name = "throw", onLoss = OnLoss.THROW)
 		CompletableFuture<String> throwing(CompletableFuture<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 		@DistributedLock(name = "throw-mono", onLoss = OnLoss.THROW)
 		Mono<String> throwingMono(Mono<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 		@DistributedLock(name = "interrupt", onLoss = OnLoss.INTERRUPT)
 		CompletableFuture<String> interrupting(CompletableFuture<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 		@DistributedLock(name = "interrupt-body", onLoss = OnLoss.INTERRUPT)
 		CompletableFuture<String> sleeping() throws InterruptedException {
-			begin("");
+			ran("");
 			new CountDownLatch(1).await(1, TimeUnit.MINUTES);
 			return new CompletableFuture<>();
 		}
 
 		@DistributedLock(name = "interrupt-late", onLoss = OnLoss.INTERRUPT)
 		CompletableFuture<String> late(CompletableFuture<Void> leave, CompletableFuture<String> work) {
-			begin("");
+			ran("");
 			// Ignores an interrupt.
 			leave.join();
 			return work;
@@ -199,7 +173,7 @@ class LaterOnLossTests {
 
 		@DistributedLock(name = "interrupt-flux", onLoss = OnLoss.INTERRUPT)
 		Flux<String> interruptingFlux(Flux<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 	}

@@ -1,6 +1,5 @@
 package io.holdfast.aop;
 
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -11,7 +10,6 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.ReleaseAfter;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.ReactiveTestTransactions;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -26,37 +24,22 @@ import org.springframework.transaction.support.TransactionTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Locks inside of a transaction, of methods with a future or a chain.
  */
-class LaterReleaseAfterTests {
-
-	private static final Duration SOON = Duration.ofSeconds(10);
-
-	@AutoClose
-	private LockedContext context;
-
-	private RecordingLocks locks;
-
-	private Shop shop;
+class LaterReleaseAfterTests extends LockedTestCase {
 
 	private TransactionTemplate transaction;
 
 	private TransactionalOperator reactiveTransaction;
 
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Shop.class, RecordingTransactions.class);
-		this.locks = this.context.locks();
-		this.shop = this.context.bean(Shop.class);
-		this.transaction = new TransactionTemplate(this.context.bean(RecordingTransactions.class));
-		this.reactiveTransaction = TransactionalOperator.create(new ReactiveTestTransactions(this.locks::record));
-	}
+	private final Shop shop = start(Shop.class, RecordingTransactions.class);
 
-	private void awaitEvents(String... events) {
-		await().atMost(SOON).untilAsserted(() -> assertThat(this.locks.events()).containsExactly(events));
+	@BeforeEach
+	void prepare() {
+		this.transaction = new TransactionTemplate(bean(RecordingTransactions.class));
+		this.reactiveTransaction = TransactionalOperator.create(new ReactiveTestTransactions(this.locks::record));
 	}
 
 	private <T> T inTransaction(Supplier<T> body) {
@@ -71,8 +54,7 @@ class LaterReleaseAfterTests {
 			return later.orTimeout(10, TimeUnit.SECONDS).join();
 		});
 		assertThat(result).isEqualTo("sold");
-		assertThat(this.locks.events()).containsExactly("begin", "permit", "lock", "body", "return", "commit",
-				"unlock");
+		assertEvents("begin", "permit", "lock", "body", "return", "commit", "unlock");
 	}
 
 	@Test
@@ -93,7 +75,7 @@ class LaterReleaseAfterTests {
 	@Test
 	@DisplayName("A lock that is granted after the transaction is released after its method")
 	void grantedAfterCommit() {
-		CompletableFuture<?> turn = this.context.semaphores().waiting();
+		CompletableFuture<?> turn = this.semaphores.waiting();
 		CompletableFuture<String> result = inTransaction(
 				() -> this.shop.sell(CompletableFuture.completedFuture("sold")));
 		turn.complete(null);
@@ -133,7 +115,7 @@ class LaterReleaseAfterTests {
 			.doOnSuccess((value) -> this.locks.record("result"));
 		String[] events = { "begin", "lock", "body", "ended", "commit", "unlock", "result" };
 		assertThat(result.block(SOON)).isEqualTo("sold");
-		assertThat(this.locks.events()).containsExactly(events);
+		assertEvents(events);
 		assertThat(this.shop.sellReactively().block(SOON)).isEqualTo("sold");
 		assertThat(this.locks.events().subList(events.length, events.length + 3)).containsExactly("lock", "body",
 				"unlock");
@@ -155,7 +137,7 @@ class LaterReleaseAfterTests {
 				.doOnNext((manager) -> manager.registerSynchronization(callback)))
 			.as(this.reactiveTransaction::transactional)
 			.block(SOON);
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "commit", "callback", "unlock");
+		assertEvents("begin", "lock", "body", "commit", "callback", "unlock");
 	}
 
 	@Test
@@ -165,7 +147,7 @@ class LaterReleaseAfterTests {
 			.then(Mono.<String>error(new IllegalStateException("failed")))
 			.as(this.reactiveTransaction::transactional);
 		StepVerifier.create(result).expectErrorMessage("failed").verify(SOON);
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "rollback", "unlock");
+		assertEvents("begin", "lock", "body", "rollback", "unlock");
 	}
 
 	@Test
@@ -175,40 +157,35 @@ class LaterReleaseAfterTests {
 			.doOnNext((value) -> this.locks.lease("throwing").lose())
 			.as(this.reactiveTransaction::transactional);
 		StepVerifier.create(result).expectError(LeaseLostException.class).verify(SOON);
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "unlock", "rollback");
+		assertEvents("begin", "lock", "body", "unlock", "rollback");
 	}
 
 	static class Shop extends Recorded {
 
-		private <T> T begin(T result) {
-			this.recorder.record("body");
-			return result;
-		}
-
 		@DistributedLock
 		@Semaphore(limit = 1)
 		CompletableFuture<String> sell(CompletableFuture<String> work) {
-			return begin(work);
+			return ran(work);
 		}
 
 		@DistributedLock(releaseAfter = ReleaseAfter.METHOD)
 		CompletableFuture<String> ofMethod() {
-			return begin(CompletableFuture.completedFuture("sold"));
+			return ran(CompletableFuture.completedFuture("sold"));
 		}
 
 		@DistributedLock(name = "throwing", onLoss = OnLoss.THROW)
 		CompletableFuture<String> throwing() {
-			return begin(CompletableFuture.completedFuture("sold"));
+			return ran(CompletableFuture.completedFuture("sold"));
 		}
 
 		@DistributedLock
 		Mono<String> sellReactively() {
-			return begin(Mono.just("sold"));
+			return ran(Mono.just("sold"));
 		}
 
 		@DistributedLock(name = "throwing", onLoss = OnLoss.THROW)
 		Mono<String> throwingReactively() {
-			return begin(Mono.just("sold"));
+			return ran(Mono.just("sold"));
 		}
 
 	}

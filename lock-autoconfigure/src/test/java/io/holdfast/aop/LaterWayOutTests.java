@@ -1,8 +1,6 @@
 package io.holdfast.aop;
 
 import java.io.IOException;
-import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -16,7 +14,6 @@ import io.holdfast.annotation.Semaphore;
 import io.reactivex.rxjava3.core.Completable;
 import io.reactivex.rxjava3.core.Maybe;
 import io.reactivex.rxjava3.core.Single;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -31,26 +28,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Ways out of calls with a future or a chain that fail to acquire.
  */
-class LaterWayOutTests {
+class LaterWayOutTests extends LockedTestCase {
 
-	private static final Duration SOON = Duration.ofSeconds(10);
+	private final Skipping skipping = start(Skipping.class, Falling.class);
 
-	@AutoClose
-	private LockedContext context;
-
-	private RecordingLocks locks;
-
-	private Skipping skipping;
-
-	private Falling falling;
+	private final Falling falling = bean(Falling.class);
 
 	@BeforeEach
-	void start() {
-		this.context = LockedContext.of(Skipping.class, Falling.class);
-		this.locks = this.context.locks();
+	void prepare() {
 		this.locks.busy();
-		this.skipping = this.context.bean(Skipping.class);
-		this.falling = this.context.bean(Falling.class);
 	}
 
 	@Test
@@ -74,7 +60,7 @@ class LaterWayOutTests {
 	@Test
 	@DisplayName("A skipped call needs a type with an empty result: other types are refused at start-up")
 	void notSkippable() {
-		assertThat(LockedContext.failure(Map.of(), SkippingSingle.class))
+		assertThat(refusal(SkippingSingle.class))
 			.hasMessageContaining("onTimeout = SKIP is not possible, because the method returns")
 			.hasMessageContaining("Single, which has no empty value")
 			.hasMessageContaining("such as Mono or Maybe");
@@ -85,11 +71,11 @@ class LaterWayOutTests {
 	void fallback() {
 		CompletableFuture<String> result = this.falling.stage("a");
 		assertThat(result).succeedsWithin(SOON).isEqualTo("instead of a: TIMED_OUT");
-		assertThat(this.locks.events()).containsExactly("permit", "return", "fallback");
+		assertEvents("permit", "return", "fallback");
 		assertThat(this.falling.mono("a").block(SOON)).isEqualTo("instead of a");
 		this.locks.forget();
 		StepVerifier.create(this.falling.flux("a")).expectNext("instead", "of", "a").expectComplete().verify(SOON);
-		assertThat(this.locks.events()).containsExactly("permit", "return", "fallback");
+		assertEvents("permit", "return", "fallback");
 	}
 
 	@Test
@@ -100,21 +86,16 @@ class LaterWayOutTests {
 		result.block(SOON);
 		this.locks.refusing(null);
 		assertThat(result.block(SOON)).isEqualTo("a");
-		assertThat(this.locks.events()).containsExactly("fallback", "fallback", "lock", "unlock");
+		assertEvents("fallback", "fallback", "lock", "unlock");
 	}
 
 	@Test
 	@DisplayName("An exception or a null result of the fallback is the method's failure")
 	void failingFallback() {
-		assertThat(this.falling.failing(new IOException("in the fallback"))).failsWithin(SOON)
-			.withThrowableThat()
-			.havingCause()
+		assertThat(failure(this.falling.failing(new IOException("in the fallback"))))
 			.isExactlyInstanceOf(IOException.class)
-			.withMessage("in the fallback");
-		assertThat(this.falling.failing(null)).failsWithin(SOON)
-			.withThrowableThat()
-			.havingCause()
-			.withMessageStartingWith("The fallback of ");
+			.hasMessage("in the fallback");
+		assertThat(failure(this.falling.failing(null))).hasMessageStartingWith("The fallback of ");
 		StepVerifier.create(this.falling.failingMono(new IOException("in the fallback")))
 			.expectErrorMessage("in the fallback")
 			.verify(SOON);
@@ -128,10 +109,7 @@ class LaterWayOutTests {
 	@DisplayName("Interrupts and self-blocked calls take no way out")
 	void noWayOut(Reason reason) {
 		this.locks.refusing(reason);
-		assertThat(this.skipping.future()).failsWithin(SOON)
-			.withThrowableThat()
-			.havingCause()
-			.isInstanceOf(LockNotAcquiredException.class);
+		assertThat(failure(this.skipping.future())).isInstanceOf(LockNotAcquiredException.class);
 		StepVerifier.create(this.skipping.mono()).expectError(LockNotAcquiredException.class).verify(SOON);
 	}
 
@@ -139,10 +117,7 @@ class LaterWayOutTests {
 	@DisplayName("Failures of the store, and of locks that the method takes itself, take no way out")
 	void otherFailures() {
 		this.locks.failing(new LeaseStoreException("a", "no answer", null));
-		assertThat(this.skipping.future()).failsWithin(SOON)
-			.withThrowableThat()
-			.havingCause()
-			.isInstanceOf(LeaseStoreException.class);
+		assertThat(failure(this.skipping.future())).isInstanceOf(LeaseStoreException.class);
 		StepVerifier.create(this.skipping.mono()).expectError(LeaseStoreException.class).verify(SOON);
 		this.locks.failing(null);
 		this.locks.refusing(null);

@@ -10,8 +10,6 @@ import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,20 +21,13 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 
 /**
  * Calls of methods with a lock or permits.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class LeaseInterceptorTests {
-
-	@AutoClose
-	private LockedContext context;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.of(LockedShop.class, LimitedShop.class);
-	}
+class LeaseInterceptorTests extends LockedTestCase {
 
 	private enum Kind {
 
@@ -57,75 +48,66 @@ class LeaseInterceptorTests {
 			this.events = events;
 		}
 
-		Shop shop(LockedContext context) {
-			return context.bean(this.type);
-		}
+	}
 
-		void releasing(LockedContext context, Outcome outcome) {
-			if (this == LOCK) {
-				context.locks().releasing(outcome);
-			}
-			else {
-				context.semaphores().releasing(outcome);
-			}
-		}
-
+	private void releasing(Outcome outcome) {
+		this.locks.releasing(outcome);
+		this.semaphores.releasing(outcome);
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	void returnsWhatTheMethodReturns(Kind kind) {
-		assertThat(kind.shop(this.context).sell("a")).isEqualTo("sold a");
-		assertThat(this.context.locks().events()).containsExactly(kind.events);
+		assertThat(start(kind.type).sell("a")).isEqualTo("sold a");
+		assertEvents(kind.events);
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("An exception of the method releases the lease and reaches the caller")
 	void throwsWhatTheMethodThrows(Kind kind) {
-		assertThatExceptionOfType(IOException.class).isThrownBy(kind.shop(this.context)::fail)
-			.withMessage("from the method");
-		assertThat(this.context.locks().events()).containsExactly(kind.events);
+		assertThatIOException().isThrownBy(start(kind.type)::fail).withMessage("from the method");
+		assertEvents(kind.events);
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("Without the lock or the permits, the method does not run")
 	void notAcquired(Kind kind) {
-		this.context.locks().busy();
-		this.context.semaphores().busy();
-		assertThatExceptionOfType(NotAcquiredException.class).isThrownBy(() -> kind.shop(this.context).sell("a"))
-			.satisfies((ex) -> {
-				assertThat(ex.getKey()).isEqualTo("stock:a");
-				assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT);
-				assertThat(ex instanceof PermitNotAcquiredException permits ? permits.getPermits() : 0)
-					.isEqualTo((kind == Kind.PERMIT) ? 2 : 0);
-			});
-		assertThat(this.context.locks().events()).isEmpty();
+		Shop shop = start(kind.type);
+		this.locks.busy();
+		this.semaphores.busy();
+		assertThatExceptionOfType(NotAcquiredException.class).isThrownBy(() -> shop.sell("a")).satisfies((ex) -> {
+			assertThat(ex.getKey()).isEqualTo("stock:a");
+			assertThat(ex.getReason()).isEqualTo(Reason.TIMED_OUT);
+			assertThat(ex instanceof PermitNotAcquiredException permits ? permits.getPermits() : 0)
+				.isEqualTo((kind == Kind.PERMIT) ? 2 : 0);
+		});
+		assertEvents();
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("A failed release hides neither a result nor an exception")
 	void failingRelease(Kind kind, CapturedOutput output) {
-		kind.releasing(this.context, Outcome.FAILED);
-		assertThat(kind.shop(this.context).sell("a")).isEqualTo("sold a");
+		Shop shop = start(kind.type);
+		releasing(Outcome.FAILED);
+		assertThat(shop.sell("a")).isEqualTo("sold a");
 		assertThat(output).contains(kind.name + " of " + kind.type.getName() + ".sell was not released at once");
-		assertThatExceptionOfType(IOException.class).isThrownBy(kind.shop(this.context)::fail)
-			.withMessage("from the method");
+		assertThatIOException().isThrownBy(shop::fail).withMessage("from the method");
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("A loss during the method is logged as a warning after the method, and hides no exception")
 	void lostLease(Kind kind, CapturedOutput output) {
-		Shop shop = kind.shop(this.context);
+		Shop shop = start(kind.type);
 		shop.sell("a");
 		assertThat(output).doesNotContain("was lost");
-		kind.releasing(this.context, Outcome.LOST);
+		releasing(Outcome.LOST);
 		assertThat(shop.sell("a")).isEqualTo("sold a");
 		assertThat(output).contains(kind.name + " was lost while " + kind.type.getName() + ".sell ran");
-		assertThatExceptionOfType(IOException.class).isThrownBy(shop::fail).withMessage("from the method");
+		assertThatIOException().isThrownBy(shop::fail).withMessage("from the method");
 	}
 
 	@ParameterizedTest

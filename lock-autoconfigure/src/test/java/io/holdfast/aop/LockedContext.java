@@ -1,101 +1,67 @@
 package io.holdfast.aop;
 
 import java.util.Map;
+import java.util.function.Consumer;
 
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 
 import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.context.support.PropertySourcesPlaceholderConfigurer;
 import org.springframework.core.env.MapPropertySource;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 /**
  * An application context with the post-processor under test and recording services.
  */
 final class LockedContext implements AutoCloseable {
 
+	static final Consumer<LeaseBeanPostProcessor> CLASS_PROXIES = (processor) -> processor.setProxyTargetClass(true);
+
 	private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
 
-	private boolean proxyTargetClass;
+	/** Start with class proxies, as Spring Boot by default. */
+	LockedContext(Class<?>... beans) {
+		this(CLASS_PROXIES, Map.of(), (context) -> context.register(beans));
+	}
 
-	private int order = LeaseBeanPostProcessor.DEFAULT_ORDER;
-
-	private LockedContext(Map<String, Object> properties, Class<?>... beans) {
+	LockedContext(Consumer<LeaseBeanPostProcessor> settings, Map<String, Object> properties,
+			Consumer<AnnotationConfigApplicationContext> beans) {
 		this.context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("test", properties));
 		this.context.registerBean(RecordingLocks.class, (definition) -> definition.setPrimary(true));
 		this.context.registerBean(RecordingSemaphores.class, (definition) -> definition.setPrimary(true));
-		this.context.registerBean(LeaseBeanPostProcessor.class, this::postProcessor);
+		this.context.registerBean(LeaseBeanPostProcessor.class, () -> {
+			LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(
+					() -> this.context.getBeanProvider(LockService.class).getObject(),
+					() -> this.context.getBeanProvider(SemaphoreService.class).getObject());
+			settings.accept(processor);
+			return processor;
+		});
 		this.context.registerBean(ValidationAdvicePostProcessor.class);
-		this.context.register(beans);
-	}
-
-	private LeaseBeanPostProcessor postProcessor() {
-		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(
-				() -> this.context.getBeanProvider(LockService.class).getObject(),
-				() -> this.context.getBeanProvider(SemaphoreService.class).getObject());
-		processor.setProxyTargetClass(this.proxyTargetClass);
-		processor.setOrder(this.order);
-		return processor;
-	}
-
-	static LockedContext of(Class<?>... beans) {
-		return new LockedContext(Map.of(), beans).refresh();
-	}
-
-	static LockedContext withClassProxies(Class<?>... beans) {
-		return withClassProxies(Map.of(), beans);
-	}
-
-	static LockedContext withClassProxies(Map<String, Object> properties, Class<?>... beans) {
-		LockedContext context = new LockedContext(properties, beans);
-		context.proxyTargetClass = true;
-		return context.refresh();
-	}
-
-	static LockedContext ordered(int order, Class<?>... beans) {
-		LockedContext context = new LockedContext(Map.of(), beans);
-		context.order = order;
-		return context.refresh();
-	}
-
-	static LockedContext with(Map<String, Object> properties, Class<?>... beans) {
-		return new LockedContext(properties, beans).refresh();
-	}
-
-	/** Refuses unknown placeholders, as the auto-configuration of Spring Boot. */
-	static LockedContext strict(Map<String, Object> properties, Class<?>... beans) {
-		LockedContext context = new LockedContext(properties, beans);
-		context.context.addBeanFactoryPostProcessor(context.strictPlaceholders());
-		return context.refresh();
-	}
-
-	/** Exception that stops the start of an application with these beans. */
-	static InvalidDeclarationException failure(Map<String, Object> properties, Class<?>... beans) {
-		Throwable thrown = catchThrowable(() -> withClassProxies(properties, beans).close());
-		assertThat(thrown).isInstanceOf(BeanCreationException.class)
-			.hasCauseInstanceOf(InvalidDeclarationException.class);
-		return (InvalidDeclarationException) thrown.getCause();
-	}
-
-	private PropertySourcesPlaceholderConfigurer strictPlaceholders() {
-		PropertySourcesPlaceholderConfigurer configurer = new PropertySourcesPlaceholderConfigurer();
-		configurer.setEnvironment(this.context.getEnvironment());
-		return configurer;
-	}
-
-	private LockedContext refresh() {
+		beans.accept(this.context);
 		try {
 			this.context.refresh();
-			return this;
 		}
 		catch (RuntimeException ex) {
 			this.context.close();
 			throw ex;
 		}
+	}
+
+	/** Exception that stops the start of a context with class proxies. */
+	static InvalidDeclarationException refusal(Map<String, Object> properties,
+			Consumer<AnnotationConfigApplicationContext> beans) {
+		Exception failure = catchThrowableOfType(BeanCreationException.class,
+				() -> new LockedContext(CLASS_PROXIES, properties, beans).close());
+		assertThat(failure).hasCauseInstanceOf(InvalidDeclarationException.class);
+		return (InvalidDeclarationException) failure.getCause();
+	}
+
+	ConfigurableListableBeanFactory beans() {
+		return this.context.getBeanFactory();
 	}
 
 	<T> T bean(String name, Class<T> type) {

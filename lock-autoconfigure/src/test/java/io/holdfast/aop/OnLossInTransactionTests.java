@@ -6,7 +6,6 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.ReleaseAfter;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -16,7 +15,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.transaction.UnexpectedRollbackException;
-import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -28,32 +26,19 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
  * Transactions with a lock that is lost, inside or around the lock.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class OnLossInTransactionTests {
+class OnLossInTransactionTests extends LockedTestCase {
 
 	private static final String BEFORE_COMPLETION = "was lost before the transaction around " + Shop.class.getName();
 
-	private LockedContext context;
-
-	private RecordingLocks locks;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Shop.class, Transactions.class);
-		this.locks = this.context.locks();
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Shop.class, RecordingTransactions.class);
 
 	@AfterEach
-	void stop() {
+	void notInterrupted() {
 		assertThat(Thread.interrupted()).isFalse();
-		this.context.close();
 	}
 
 	private void inTransaction(Runnable body) {
-		new TransactionTemplate(this.context.bean(RecordingTransactions.class))
-			.executeWithoutResult((status) -> body.run());
+		new TransactionTemplate(bean(RecordingTransactions.class)).executeWithoutResult((status) -> body.run());
 	}
 
 	private void lose() {
@@ -75,7 +60,7 @@ class OnLossInTransactionTests {
 		assertThatExceptionOfType(LeaseLostException.class)
 			.isThrownBy(() -> inTransaction(() -> call(onLoss, this::lose)))
 			.withMessageContaining("Lock 'lock' was lost while " + Shop.class.getName());
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "rollback");
+		assertEvents("begin", "lock", "unlock", "rollback");
 	}
 
 	@ParameterizedTest
@@ -86,7 +71,7 @@ class OnLossInTransactionTests {
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> call(onLoss, this::lose));
 			this.locks.record("more");
 		})).withMessageContaining("Lock 'lock' was lost while ");
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "more", "rollback");
+		assertEvents("begin", "lock", "unlock", "more", "rollback");
 	}
 
 	@ParameterizedTest
@@ -98,7 +83,7 @@ class OnLossInTransactionTests {
 			lose();
 			assertThat(Thread.currentThread().isInterrupted()).isFalse();
 		})).withMessageContaining("Lock 'lock' " + BEFORE_COMPLETION);
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "body", "unlock", "rollback");
+		assertEvents("begin", "lock", "body", "unlock", "rollback");
 		assertThat(output).containsOnlyOnce("Lock 'lock' " + BEFORE_COMPLETION);
 	}
 
@@ -110,8 +95,7 @@ class OnLossInTransactionTests {
 			this.shop.notifying(() -> this.locks.record("body"));
 			lose();
 		});
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "commit", "begin", "lock", "body",
-				"commit", "unlock");
+		assertEvents("begin", "lock", "unlock", "commit", "begin", "lock", "body", "commit", "unlock");
 		assertThat(output).containsOnlyOnce("Lock 'lock' was lost while ")
 			.containsOnlyOnce("Lock 'lock' " + BEFORE_COMPLETION);
 	}
@@ -135,25 +119,14 @@ class OnLossInTransactionTests {
 				.isThrownBy(() -> inTransaction(() -> this.shop.throwing(this::lose)));
 			this.locks.record("more");
 		}));
-		assertThat(this.locks.events()).containsExactly("begin", "lock", "unlock", "more", "rollback");
+		assertEvents("begin", "lock", "unlock", "more", "rollback");
 	}
 
 	@Test
 	@DisplayName("The exception comes after the commit of a transaction that began inside of the lock")
 	void transactionInside() {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.sell(this::lose));
-		assertThat(this.locks.events()).containsExactly("lock", "begin", "commit", "unlock");
-	}
-
-	@EnableTransactionManagement
-	static class Transactions extends RecordingTransactions {
-
-		private static final long serialVersionUID = 1L;
-
-		Transactions(RecordingLocks recorder) {
-			super(recorder);
-		}
-
+		assertEvents("lock", "begin", "commit", "unlock");
 	}
 
 	static class Shop {

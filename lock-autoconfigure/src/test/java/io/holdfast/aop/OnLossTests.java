@@ -13,7 +13,6 @@ import io.holdfast.annotation.OnLoss;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -29,28 +28,19 @@ import static org.assertj.core.api.Assertions.catchThrowable;
  * Losses of leases while the method runs.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class OnLossTests {
+class OnLossTests extends LockedTestCase {
 
 	private static final String LOST = "was lost while " + Shop.class.getName() + ".";
 
-	private LockedContext context;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Shop.class);
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Shop.class);
 
 	@AfterEach
-	void stop() {
+	void notInterrupted() {
 		assertThat(Thread.interrupted()).isFalse();
-		this.context.close();
 	}
 
 	private void lose(String key) {
-		this.context.locks().lease(key).lose();
+		this.locks.lease(key).lose();
 	}
 
 	@Test
@@ -64,7 +54,7 @@ class OnLossTests {
 			assertThat(ex.getKey()).isEqualTo("throw");
 			assertThat(ex).hasNoSuppressedExceptions();
 		});
-		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+		assertEvents("lock", "unlock");
 		assertThat(output).contains("Lock 'throw' " + LOST + "throwing ran");
 	}
 
@@ -89,7 +79,7 @@ class OnLossTests {
 			return "done";
 		})).withMessageContaining("Lock 'interrupt' " + LOST + "interrupting ran").withNoCause();
 		assertThat(Thread.currentThread().isInterrupted()).isFalse();
-		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+		assertEvents("lock", "unlock");
 		assertThat(output).containsOnlyOnce("Lock 'interrupt' " + LOST + "interrupting ran");
 	}
 
@@ -113,7 +103,7 @@ class OnLossTests {
 	@Test
 	@DisplayName("INTERRUPT: a loss before the start of the method interrupts the method, too")
 	void lostBefore() {
-		this.context.locks().releasing(Outcome.LOST);
+		this.locks.releasing(Outcome.LOST);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.interrupting(() -> {
 			new CountDownLatch(1).await(1, TimeUnit.MINUTES);
 			return "done";
@@ -135,7 +125,7 @@ class OnLossTests {
 	@Test
 	@DisplayName("A release without answer is no loss, and does not hide an earlier loss")
 	void failingRelease() throws Exception {
-		this.context.locks().releasing(Outcome.FAILED);
+		this.locks.releasing(Outcome.FAILED);
 		assertThat(this.shop.throwing(() -> "done")).isEqualTo("done");
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.throwing(() -> {
 			lose("throw");
@@ -193,13 +183,13 @@ class OnLossTests {
 	@DisplayName("Lost permits have the same effect; of lock and permits, the lock's loss comes first")
 	void permits(CapturedOutput output) {
 		assertThatExceptionOfType(HoldfastException.class).isThrownBy(() -> this.shop.both(() -> {
-			this.context.semaphores().lease("permit").lose();
+			this.semaphores.lease("permit").lose();
 			assertThat(Thread.currentThread().isInterrupted()).isTrue();
 			Thread.interrupted();
 			return "done";
 		})).isInstanceOf(LeaseLostException.class).withMessageContaining("Permit of semaphore 'permit' " + LOST);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> this.shop.both(() -> {
-			this.context.semaphores().lease("permit").lose();
+			this.semaphores.lease("permit").lose();
 			lose("lock");
 			return "done";
 		})).withMessageContaining("Permit of semaphore 'permit'").havingCause().withMessageContaining("Lock 'lock'");

@@ -18,8 +18,6 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,21 +32,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Calls that are skipped without their lock or permits.
  */
-class OnTimeoutTests {
+class OnTimeoutTests extends LockedTestCase {
 
-	@AutoClose
-	private LockedContext context;
-
-	private RecordingLocks locks;
-
-	private Jobs jobs;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Jobs.class, Counting.class);
-		this.locks = this.context.locks();
-		this.jobs = this.context.bean(Jobs.class);
-	}
+	private final Jobs jobs = start(Jobs.class, Counting.class);
 
 	@Test
 	@DisplayName("A skipped call gives an empty result of its method's type, and the method does not run")
@@ -70,7 +56,7 @@ class OnTimeoutTests {
 	@DisplayName("A skipped generic method returns the empty result of the type that its class declares")
 	void generic() {
 		this.locks.busy();
-		Counting counting = this.context.bean(Counting.class);
+		Counting counting = bean(Counting.class);
 		assertThat(counting.run("a")).isEqualTo(OptionalLong.empty());
 		Task<String, OptionalLong> task = counting;
 		assertThat(task.run("a")).isEqualTo(OptionalLong.empty());
@@ -81,7 +67,7 @@ class OnTimeoutTests {
 	@EnumSource(value = Reason.class, names = { "TIMED_OUT", "SHUTDOWN", "EXCEEDS_LIMIT", "TOO_MANY_WAITERS" })
 	@DisplayName("A call without a permit is skipped: after the timeout, during shutdown, and above the limit")
 	void permits(Reason reason) {
-		this.context.semaphores().refusing(reason);
+		this.semaphores.refusing(reason);
 		assertThat(this.jobs.limited()).isEmpty();
 		assertThat(this.locks.events()).isEmpty();
 	}
@@ -125,13 +111,12 @@ class OnTimeoutTests {
 	@DisplayName("Exceptions of the method are not skipped, even exceptions of a lock that the method takes itself")
 	void nested(String outer) {
 		LockNotAcquiredException own = new LockNotAcquiredException("other", Reason.TIMED_OUT, Duration.ZERO, null);
-		try (LockedContext nested = LockedContext.withClassProxies(Nesting.class)) {
-			Nesting bean = nested.bean(Nesting.class);
-			assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(
+		Nesting bean = start(Nesting.class);
+		assertThatExceptionOfType(LockNotAcquiredException.class)
+			.isThrownBy(
 					() -> assertThat(outer.equals("skipping") ? bean.skipping(own) : bean.fallingBack(own)).isNotNull())
-				.isSameAs(own);
-			assertThat(nested.locks().events()).containsExactly("lock", "unlock");
-		}
+			.isSameAs(own);
+		assertEvents("lock", "unlock");
 	}
 
 	@Test
@@ -139,25 +124,20 @@ class OnTimeoutTests {
 	void permitThenNoLock() {
 		this.locks.busy();
 		assertThat(this.jobs.both()).isEqualTo("lock fallback");
-		assertThat(this.locks.events()).containsExactly("permit", "return", "fallback");
+		assertEvents("permit", "return", "fallback");
 		assertThat(this.jobs.skipsBoth()).isNull();
 	}
 
 	@Test
 	@DisplayName("Each annotation of a method has its own way out")
 	void ofEach() {
-		this.context.semaphores().busy();
+		this.semaphores.busy();
 		assertThat(this.jobs.skipsBoth()).isNull();
 		assertThatExceptionOfType(PermitNotAcquiredException.class).isThrownBy(this.jobs::both);
 		assertThat(this.locks.requests()).isEmpty();
 	}
 
 	static class Jobs extends Recorded {
-
-		private <T> T ran(T result) {
-			this.recorder.record("body");
-			return result;
-		}
 
 		@DistributedLock(onTimeout = OnTimeout.SKIP)
 		void nothing() {

@@ -4,7 +4,6 @@ import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Spliterator;
 import java.util.concurrent.Callable;
@@ -48,7 +47,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Results whose work follows the return of the method, so that no lock can be held until
  * its end.
  */
-class OpenEndedResultTests {
+class OpenEndedResultTests extends LockedTestCase {
 
 	static Stream<Method> refused() {
 		return Stream.of(Refused.class.getDeclaredMethods()).filter((method) -> !method.isSynthetic());
@@ -78,14 +77,14 @@ class OpenEndedResultTests {
 	@Test
 	@DisplayName("The start fails, and the message names place, type and a better return type")
 	void message() {
-		assertThat(LockedContext.failure(Map.of(), Streaming.class))
+		assertThat(refusal(Streaming.class))
 			.hasMessageContaining("@DistributedLock on " + Streaming.class.getName() + ".rows()")
 			.hasMessageContaining("returns java.util.stream.Stream<java.lang.String>")
 			.hasMessageContaining("Return a List or a Flux, or annotate the method that does the work");
-		assertThat(LockedContext.failure(Map.of(), Supplying.class))
+		assertThat(refusal(Supplying.class))
 			.hasMessageContaining("@Semaphore on " + Supplying.class.getName() + ".later()")
 			.hasMessageContaining("Return the result itself or a CompletableFuture");
-		assertThat(LockedContext.failure(Map.of(), LockedType.class)).hasMessageContaining("declared by")
+		assertThat(refusal(LockedType.class)).hasMessageContaining("declared by")
 			.hasMessageContaining("returns " + ResponseEntity.class.getName() + "<reactor.core.publisher.Flux");
 	}
 
@@ -93,21 +92,19 @@ class OpenEndedResultTests {
 	@ExtendWith(OutputCaptureExtension.class)
 	@DisplayName("A method that may return any object logs a warning once, if its result has later work")
 	void anyObject(CapturedOutput output) {
-		try (LockedContext context = LockedContext.withClassProxies(AnyObject.class)) {
-			AnyObject bean = context.bean(AnyObject.class);
-			assertThat(bean.any("text")).isEqualTo("text");
-			assertThat(bean.<String>generic("text")).isEqualTo("text");
-			assertThat(output).doesNotContain(AnyObject.class.getName());
-			for (Object later : List.of(new CompletableFuture<>(), Mono.empty(), new DeferredResult<>())) {
-				assertThat(bean.any(later)).isSameAs(later);
-			}
-			assertThat(bean.<Object>generic(Stream.empty())).isInstanceOf(Stream.class);
-			assertThat(output)
-				.containsOnlyOnce("@DistributedLock on " + AnyObject.class.getName()
-						+ ".any(Object) ended when the method returned, before the work of the "
-						+ "java.util.concurrent.CompletableFuture that it returned: declare a CompletableFuture")
-				.containsOnlyOnce("@Semaphore on " + AnyObject.class.getName() + ".generic(Object) ended");
+		AnyObject bean = start(AnyObject.class);
+		assertThat(bean.any("text")).isEqualTo("text");
+		assertThat(bean.<String>generic("text")).isEqualTo("text");
+		assertThat(output).doesNotContain(AnyObject.class.getName());
+		for (Object later : List.of(new CompletableFuture<>(), Mono.empty(), new DeferredResult<>())) {
+			assertThat(bean.any(later)).isSameAs(later);
 		}
+		assertThat(bean.<Object>generic(Stream.empty())).isInstanceOf(Stream.class);
+		assertThat(output)
+			.containsOnlyOnce("@DistributedLock on " + AnyObject.class.getName()
+					+ ".any(Object) ended when the method returned, before the work of the "
+					+ "java.util.concurrent.CompletableFuture that it returned: declare a CompletableFuture")
+			.containsOnlyOnce("@Semaphore on " + AnyObject.class.getName() + ".generic(Object) ended");
 	}
 
 	@ParameterizedTest

@@ -2,16 +2,15 @@ package io.holdfast.aop;
 
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Method;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-import io.holdfast.LockService;
-import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -19,13 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
-import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.beans.factory.config.CustomScopeConfigurer;
 import org.springframework.context.annotation.Scope;
 import org.springframework.context.annotation.ScopedProxyMode;
 import org.springframework.context.support.SimpleThreadScope;
-import org.springframework.core.env.PropertySource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -33,42 +29,27 @@ import static org.assertj.core.api.Assertions.assertThatException;
 /**
  * Prototype and scoped beans: a declaration is checked once.
  */
-class PrototypeTests {
+class PrototypeTests extends LockedTestCase {
 
 	private static final int MANY = 200;
 
 	/** Each check of a declaration resolves its placeholder. */
 	private final AtomicInteger resolved = new AtomicInteger();
 
-	@AutoClose
-	private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
-
 	@BeforeEach
-	void start() {
-		this.context.getEnvironment().getPropertySources().addFirst(new PropertySource<>("test", "source") {
-
-			@Override
-			public Object getProperty(String name) {
-				if (name.equals("my.name")) {
-					PrototypeTests.this.resolved.incrementAndGet();
-					return "value";
-				}
-				return name.equals("my.limit") ? "1" : null;
-			}
-
+	void prepare() {
+		register("thread", CustomScopeConfigurer.class, () -> {
+			CustomScopeConfigurer configurer = new CustomScopeConfigurer();
+			configurer.addScope("thread", new SimpleThreadScope());
+			return configurer;
 		});
-		this.context.getBeanFactory().registerScope("thread", new SimpleThreadScope());
-		this.context.registerBean(RecordingLocks.class);
-		this.context.registerBean(RecordingSemaphores.class);
-		this.context.registerBean(LeaseBeanPostProcessor.class, () -> {
-			LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> this.context.getBean(LockService.class),
-					() -> this.context.getBean(SemaphoreService.class));
-			processor.setProxyTargetClass(true);
-			return processor;
-		});
-		this.context.registerBean(OtherPostProcessor.class);
-		this.context.register(Beans.class);
-		this.context.refresh();
+		register("first", Locked.class, Locked::new);
+		register("second", Locked.class, Locked::new);
+		register("limited", Limited.class, Limited::new);
+		register("scoped", Scoped.class, Scoped::new);
+		register("invalid", Invalid.class, Invalid::new);
+		register("advised", Advised.class, Advised::new);
+		start(new CountingProperties(), OtherPostProcessor.class);
 		this.resolved.set(0);
 	}
 
@@ -86,36 +67,34 @@ class PrototypeTests {
 	@Test
 	@DisplayName("A declaration is checked once per bean definition, or once per type without a definition")
 	void checkedOnce() {
-		assertCheckedOnce(() -> this.context.getBean("first"));
-		assertCheckedOnce(() -> this.context.getBean("second"));
-		assertCheckedOnce(() -> this.context.getBean("limited"));
+		assertCheckedOnce(() -> beans().getBean("first"));
+		assertCheckedOnce(() -> beans().getBean("second"));
+		assertCheckedOnce(() -> beans().getBean("limited"));
 		assertCheckedOnce(this::scoped);
 		AtomicInteger number = new AtomicInteger();
-		assertCheckedOnce(() -> this.context.getAutowireCapableBeanFactory()
-			.initializeBean(new Unregistered(), "name " + number.incrementAndGet()));
+		assertCheckedOnce(() -> beans().initializeBean(new Unregistered(), "name " + number.incrementAndGet()));
 	}
 
 	private Object scoped() {
-		this.context.getBeanFactory().getRegisteredScope("thread").remove("scopedTarget.scoped");
-		return this.context.getBean("scopedTarget.scoped");
+		beans().getRegisteredScope("thread").remove("scopedTarget.scoped");
+		return beans().getBean("scopedTarget.scoped");
 	}
 
 	@Test
 	@DisplayName("Each bean is guarded, and each call evaluates its key")
 	void guarded() {
 		for (int i = 0; i < 3; i++) {
-			this.context.getBean("first", Locked.class).work("a" + i);
-			this.context.getBean("scoped", Scoped.class).work();
+			bean("first", Locked.class).work("a" + i);
+			bean("scoped", Scoped.class).work();
 		}
-		assertThat(this.context.getBean(RecordingLocks.class).keys()).containsExactly("value:a0", "value", "value:a1",
-				"value", "value:a2", "value");
+		assertThat(this.locks.keys()).containsExactly("value:a0", "value", "value:a1", "value", "value:a2", "value");
 	}
 
 	@Test
 	@DisplayName("An invalid definition is refused at each creation")
 	void refusedEachTime() {
 		for (int i = 0; i < 3; i++) {
-			assertThatException().isThrownBy(() -> this.context.getBean("invalid"))
+			assertThatException().isThrownBy(() -> beans().getBean("invalid"))
 				.havingCause()
 				.isInstanceOf(InvalidDeclarationException.class);
 		}
@@ -124,8 +103,8 @@ class PrototypeTests {
 	@Test
 	@DisplayName("A bean and its first call cost at most twice the memory of a bean with other advice")
 	void memory() {
-		long locked = bytes(() -> this.context.getBean("first", Locked.class).unlocked());
-		long advised = bytes(() -> this.context.getBean("advised", Advised.class).unlocked());
+		long locked = bytes(() -> bean("first", Locked.class).unlocked());
+		long advised = bytes(() -> bean("advised", Advised.class).unlocked());
 		assertThat(locked).isLessThan(2 * advised);
 	}
 
@@ -141,6 +120,7 @@ class PrototypeTests {
 		return threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - before[0];
 	}
 
+	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 	static class Locked {
 
 		@DistributedLock(name = "${my.name}", key = "#key")
@@ -153,6 +133,7 @@ class PrototypeTests {
 
 	}
 
+	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 	static class Limited {
 
 		@Semaphore(name = "${my.name}", limitString = "${my.limit}")
@@ -161,6 +142,7 @@ class PrototypeTests {
 
 	}
 
+	@Scope(value = "thread", proxyMode = ScopedProxyMode.TARGET_CLASS)
 	static class Scoped {
 
 		@DistributedLock(name = "${my.name}")
@@ -177,6 +159,7 @@ class PrototypeTests {
 
 	}
 
+	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 	static class Invalid {
 
 		@DistributedLock(key = "#unknown")
@@ -185,6 +168,7 @@ class PrototypeTests {
 
 	}
 
+	@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
 	static class Advised {
 
 		public String unlocked() {
@@ -211,43 +195,20 @@ class PrototypeTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Beans {
+	/** Counts the look-ups of a name. */
+	@SuppressWarnings("serial")
+	private final class CountingProperties extends HashMap<String, Object> {
 
-		@Bean
-		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-		Locked first() {
-			return new Locked();
+		CountingProperties() {
+			super(Map.of("my.name", "value", "my.limit", "1"));
 		}
 
-		@Bean
-		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-		Locked second() {
-			return new Locked();
-		}
-
-		@Bean
-		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-		Limited limited() {
-			return new Limited();
-		}
-
-		@Bean
-		@Scope(value = "thread", proxyMode = ScopedProxyMode.TARGET_CLASS)
-		Scoped scoped() {
-			return new Scoped();
-		}
-
-		@Bean
-		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-		Invalid invalid() {
-			return new Invalid();
-		}
-
-		@Bean
-		@Scope(ConfigurableBeanFactory.SCOPE_PROTOTYPE)
-		Advised advised() {
-			return new Advised();
+		@Override
+		public Object get(Object name) {
+			if (name.equals("my.name")) {
+				PrototypeTests.this.resolved.incrementAndGet();
+			}
+			return super.get(name);
 		}
 
 	}

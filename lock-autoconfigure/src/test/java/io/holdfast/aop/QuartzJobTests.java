@@ -10,55 +10,53 @@ import org.quartz.JobBuilder;
 import org.quartz.JobDetail;
 import org.quartz.JobExecutionContext;
 import org.quartz.Scheduler;
-import org.quartz.SchedulerException;
 
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.scheduling.quartz.QuartzJobBean;
 import org.springframework.scheduling.quartz.SchedulerFactoryBean;
 import org.springframework.scheduling.quartz.SpringBeanJobFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatException;
 
 /**
  * Jobs of Quartz: Spring creates a bean without a definition for each run.
  */
-class QuartzJobTests {
+class QuartzJobTests extends LockedTestCase {
 
 	@Test
 	@DisplayName("A job is locked if its method is annotated")
 	void locked() throws Exception {
-		try (LockedContext context = LockedContext.withClassProxies(Quartz.class)) {
-			Scheduler scheduler = context.bean(Scheduler.class);
-			JobDetail job = JobBuilder.newJob(LockedWork.class).withIdentity("job").storeDurably().build();
-			scheduler.addJob(job, true);
-			scheduler.triggerJob(job.getKey());
-			assertThat(context.bean(CountDownLatch.class).await(30, TimeUnit.SECONDS)).isTrue();
-			scheduler.shutdown(true);
-			assertThat(context.locks().events()).containsExactly("lock", "body", "unlock");
-		}
+		register("scheduler", SchedulerFactoryBean.class, () -> {
+			SchedulerFactoryBean factory = new SchedulerFactoryBean();
+			factory.setJobFactory(new SpringBeanJobFactory());
+			return factory;
+		});
+		register("done", CountDownLatch.class, () -> new CountDownLatch(1));
+		start();
+		Scheduler scheduler = bean(Scheduler.class);
+		JobDetail job = JobBuilder.newJob(LockedWork.class).withIdentity("job").storeDurably().build();
+		scheduler.addJob(job, true);
+		scheduler.triggerJob(job.getKey());
+		assertThat(bean(CountDownLatch.class).await(30, TimeUnit.SECONDS)).isTrue();
+		scheduler.shutdown(true);
+		assertEvents("lock", "body", "unlock");
 	}
 
 	@Test
 	@DisplayName("An annotation without effect is found at the start, through the details of the job")
 	void details() {
-		assertThatException().isThrownBy(() -> LockedContext.withClassProxies(BuiltDetail.class).close())
-			.havingRootCause()
-			.isInstanceOf(InvalidDeclarationException.class)
-			.withMessageContaining("@DistributedLock on " + NightlyJob.class.getName())
-			.withMessageContaining(
-					"has no effect, because it applies to public methods that the bean's proxy can advise")
-			.withMessageContaining("annotate that method");
+		register("nightly", JobDetail.class, () -> JobBuilder.newJob(NightlyJob.class).storeDurably().build());
+		assertThat(refusal()).hasMessageContainingAll("@DistributedLock on " + NightlyJob.class.getName(),
+				"has no effect, because it applies to public methods that the bean's proxy can advise",
+				"annotate that method");
 	}
 
 	@Test
 	@DisplayName("Details of locked jobs create no job at the start")
-	void detailsOfLocked() throws SchedulerException {
-		try (LockedContext context = LockedContext.withClassProxies(LockedDetail.class)) {
-			assertThat(context.bean(JobDetail.class).getJobClass()).isEqualTo(LockedWork.class);
-			assertThat(context.locks().events()).isEmpty();
-		}
+	void detailsOfLocked() {
+		register("nightly", JobDetail.class, () -> JobBuilder.newJob(LockedWork.class).storeDurably().build());
+		start();
+		assertThat(bean(JobDetail.class).getJobClass()).isEqualTo(LockedWork.class);
+		assertEvents();
 	}
 
 	static class LockedWork extends QuartzJobBean {
@@ -86,43 +84,6 @@ class QuartzJobTests {
 
 		@Override
 		protected void executeInternal(JobExecutionContext context) {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Quartz {
-
-		@Bean
-		CountDownLatch done() {
-			return new CountDownLatch(1);
-		}
-
-		@Bean
-		SchedulerFactoryBean scheduler() {
-			SchedulerFactoryBean scheduler = new SchedulerFactoryBean();
-			scheduler.setJobFactory(new SpringBeanJobFactory());
-			return scheduler;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class BuiltDetail {
-
-		@Bean
-		JobDetail nightly() {
-			return JobBuilder.newJob(NightlyJob.class).storeDurably().build();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class LockedDetail {
-
-		@Bean
-		JobDetail nightly() {
-			return JobBuilder.newJob(LockedWork.class).storeDurably().build();
 		}
 
 	}

@@ -1,9 +1,13 @@
 package io.holdfast.aop;
 
+import java.util.function.Consumer;
+
+import io.holdfast.testing.TestTransactions;
 import org.jspecify.annotations.Nullable;
 
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.SmartTransactionObject;
 
@@ -11,16 +15,20 @@ import org.springframework.transaction.support.SmartTransactionObject;
  * Transactions without resources, which may be suspended and joined, and are recorded
  * among the events of the locks.
  */
-class RecordingTransactions extends AbstractPlatformTransactionManager {
+@EnableTransactionManagement
+class RecordingTransactions extends TestTransactions {
 
 	private static final long serialVersionUID = 1L;
 
-	private final transient RecordingLocks recorder;
-
 	private final transient ThreadLocal<Transaction> current = new ThreadLocal<>();
 
+	@Autowired
 	RecordingTransactions(RecordingLocks recorder) {
-		this.recorder = recorder;
+		this(recorder::record);
+	}
+
+	RecordingTransactions(Consumer<String> events) {
+		super(events);
 	}
 
 	@Override
@@ -36,7 +44,7 @@ class RecordingTransactions extends AbstractPlatformTransactionManager {
 
 	@Override
 	protected void doBegin(Object transaction, TransactionDefinition definition) {
-		this.recorder.record("begin");
+		super.doBegin(transaction, definition);
 		this.current.set((Transaction) transaction);
 	}
 
@@ -57,16 +65,6 @@ class RecordingTransactions extends AbstractPlatformTransactionManager {
 	}
 
 	@Override
-	protected void doCommit(DefaultTransactionStatus status) {
-		this.recorder.record("commit");
-	}
-
-	@Override
-	protected void doRollback(DefaultTransactionStatus status) {
-		this.recorder.record("rollback");
-	}
-
-	@Override
 	protected void doCleanupAfterCompletion(Object transaction) {
 		this.current.remove();
 	}
@@ -78,10 +76,6 @@ class RecordingTransactions extends AbstractPlatformTransactionManager {
 		@Override
 		public boolean isRollbackOnly() {
 			return this.rollbackOnly;
-		}
-
-		@Override
-		public void flush() {
 		}
 
 	}

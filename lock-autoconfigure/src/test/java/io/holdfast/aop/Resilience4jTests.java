@@ -7,9 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
-import java.util.stream.Stream;
+import java.util.function.Supplier;
 
 import io.github.resilience4j.bulkhead.BulkheadFullException;
 import io.github.resilience4j.bulkhead.BulkheadRegistry;
@@ -21,14 +19,11 @@ import io.github.resilience4j.common.bulkhead.configuration.CommonThreadPoolBulk
 import io.github.resilience4j.common.ratelimiter.configuration.CommonRateLimiterConfigurationProperties;
 import io.github.resilience4j.common.retry.configuration.CommonRetryConfigurationProperties;
 import io.github.resilience4j.common.timelimiter.configuration.CommonTimeLimiterConfigurationProperties;
-import io.github.resilience4j.core.registry.EntryAddedEvent;
-import io.github.resilience4j.core.registry.EntryRemovedEvent;
-import io.github.resilience4j.core.registry.EntryReplacedEvent;
-import io.github.resilience4j.core.registry.RegistryEventConsumer;
 import io.github.resilience4j.micrometer.annotation.Timer;
 import io.github.resilience4j.ratelimiter.RateLimiterRegistry;
 import io.github.resilience4j.ratelimiter.RequestNotPermitted;
 import io.github.resilience4j.ratelimiter.annotation.RateLimiter;
+import io.github.resilience4j.retry.RetryRegistry;
 import io.github.resilience4j.retry.annotation.Retry;
 import io.github.resilience4j.spring6.bulkhead.configure.BulkheadConfiguration;
 import io.github.resilience4j.spring6.bulkhead.configure.BulkheadConfigurationProperties;
@@ -47,7 +42,6 @@ import io.github.resilience4j.timelimiter.annotation.TimeLimiter;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
@@ -77,160 +71,138 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Locks and permits beside the annotations of resilience4j. Its aspects have their
  * default order, except where a test sets another.
  */
-class Resilience4jTests {
-
-	private static final Duration SOON = Duration.ofSeconds(10);
+class Resilience4jTests extends LockedTestCase {
 
 	private static final List<String> TWO_ATTEMPTS = List.of("lock", "body", "unlock", "back-off", "lock", "body",
 			"unlock");
 
-	private static LockedContext context(Class<?>... beans) {
-		return LockedContext
-			.withClassProxies(Stream.concat(Stream.of(Resilience.class), Stream.of(beans)).toArray(Class<?>[]::new));
+	private Shop startShop(Class<?>... others) {
+		return startWithOrder(LeaseBeanPostProcessor.DEFAULT_ORDER, others);
+	}
+
+	private Shop startWithOrder(int order, Class<?>... others) {
+		Shop shop = startWithOrder(order, Shop.class, others);
+		bean(RetryRegistry.class).retry("shop").getEventPublisher().onRetry((event) -> this.locks.record("back-off"));
+		return shop;
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("Each attempt of @Retry takes the lock, and the back-off is outside of it")
 	void retried(Kind kind) {
-		try (LockedContext context = context(Shop.class)) {
-			Shop shop = context.bean(Shop.class).failing(1);
-			assertThat(kind.sell(shop)).isEqualTo("sold");
-			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
-		}
+		Shop shop = startShop().failing(1);
+		assertThat(kind.sell(shop)).isEqualTo("sold");
+		assertThat(this.locks.events()).isEqualTo(TWO_ATTEMPTS);
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("After a failure to acquire, @Retry tries again and then calls its fallback")
 	void retriedWithoutLock(Kind kind) {
-		try (LockedContext context = context(Shop.class)) {
-			context.locks().busy();
-			assertThat(kind.sell(context.bean(Shop.class))).isEqualTo("instead of LockNotAcquiredException");
-			assertThat(context.locks().requests()).hasSize(3);
-		}
+		Shop shop = startShop();
+		this.locks.busy();
+		assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
+		assertThat(this.locks.requests()).hasSize(3);
 	}
 
 	@Test
 	@DisplayName("A failure to acquire counts for @CircuitBreaker; an open circuit requests no lock")
 	void circuitBreaker() {
-		try (LockedContext context = context(Several.class)) {
-			var circuitBreaker = context.bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
-			assertLockInside(context, Several::guarded, circuitBreaker::transitionToOpenState,
-					CallNotPermittedException.class);
-			assertThat(circuitBreaker.getMetrics().getNumberOfFailedCalls()).isEqualTo(1);
-		}
+		Shop shop = startShop();
+		var circuitBreaker = bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
+		assertLockInside(shop::guarded, circuitBreaker::transitionToOpenState, CallNotPermittedException.class);
+		assertThat(circuitBreaker.getMetrics().getNumberOfFailedCalls()).isEqualTo(1);
 	}
 
 	@Test
 	@DisplayName("A call refused by @Bulkhead requests no lock")
 	void bulkhead() {
-		try (LockedContext context = context(Several.class)) {
-			var bulkhead = context.bean(BulkheadRegistry.class).bulkhead("shop");
-			assertLockInside(context, Several::partitioned, () -> {
-				while (bulkhead.tryAcquirePermission()) {
-					assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
-				}
-			}, BulkheadFullException.class);
-		}
+		Shop shop = startShop();
+		var bulkhead = bean(BulkheadRegistry.class).bulkhead("shop");
+		assertLockInside(shop::partitioned, () -> {
+			while (bulkhead.tryAcquirePermission()) {
+				assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
+			}
+		}, BulkheadFullException.class);
 	}
 
 	@Test
 	@DisplayName("A call refused by @RateLimiter requests no lock")
 	void rateLimiter() {
-		try (LockedContext context = context(Several.class)) {
-			var rateLimiter = context.bean(RateLimiterRegistry.class).rateLimiter("shop");
-			assertLockInside(context, Several::limited, rateLimiter::drainPermissions, RequestNotPermitted.class);
-		}
+		Shop shop = startShop();
+		var rateLimiter = bean(RateLimiterRegistry.class).rateLimiter("shop");
+		assertLockInside(shop::limited, rateLimiter::drainPermissions, RequestNotPermitted.class);
 	}
 
-	private static void assertLockInside(LockedContext context, Function<Several, String> call, Runnable close,
-			Class<?> refusal) {
-		Several shop = context.bean(Several.class);
-		context.locks().busy();
-		assertThat(call.apply(shop)).isEqualTo("instead of LockNotAcquiredException");
-		context.locks().forget();
+	private void assertLockInside(Supplier<String> call, Runnable close, Class<?> refusal) {
+		this.locks.busy();
+		assertThat(call.get()).isEqualTo("instead of LockNotAcquiredException");
+		this.locks.forget();
 		close.run();
-		assertThat(call.apply(shop)).isEqualTo("instead of " + refusal.getSimpleName());
-		assertThat(context.locks().requests()).isEmpty();
+		assertThat(call.get()).isEqualTo("instead of " + refusal.getSimpleName());
+		assertThat(this.locks.requests()).isEmpty();
 	}
 
 	@Test
 	@DisplayName("With @Async, an attempt and a time limit do not depend on the executor's thread")
 	void asynchronous() {
-		try (LockedContext context = context(PlainAsync.class, Several.class)) {
-			assertThat(failingOnce(context).async()).succeedsWithin(SOON).isEqualTo("sold");
-			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
-			assertThat(context.locks().asyncRequests()).hasSize(2);
-			context.locks().waiting();
-			assertThat(context.bean(Several.class).asyncInTime()).succeedsWithin(SOON)
-				.isEqualTo("instead of " + TimeoutException.class.getSimpleName());
-		}
+		Shop shop = startShop(PlainAsync.class).failing(1);
+		assertThat(shop.async()).succeedsWithin(SOON).isEqualTo("sold");
+		assertThat(this.locks.events()).isEqualTo(TWO_ATTEMPTS);
+		assertThat(this.locks.asyncRequests()).hasSize(2);
+		this.locks.waiting();
+		assertThat(shop.asyncInTime()).succeedsWithin(SOON).isEqualTo("instead of TimeoutException");
 	}
 
 	@Test
 	@DisplayName("With all of them, permit, lock and transaction belong to one attempt")
 	void all() {
-		try (LockedContext context = context(AdviceOrderTests.Transactions.class, Several.class)) {
-			assertThat(failingOnce(context).all()).isEqualTo("sold");
-			assertThat(context.locks().events()).containsExactly("permit", "lock", "begin", "body", "rollback",
-					"unlock", "return", "back-off", "permit", "lock", "begin", "body", "commit", "unlock", "return");
-		}
+		Shop shop = startShop(AdviceOrderTests.Transactions.class).failing(1);
+		assertThat(shop.all()).isEqualTo("sold");
+		assertEvents("permit", "lock", "begin", "body", "rollback", "unlock", "return", "back-off", "permit", "lock",
+				"begin", "body", "commit", "unlock", "return");
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, LeaseBeanPostProcessor.DEFAULT_ORDER, Ordered.LOWEST_PRECEDENCE })
 	@DisplayName("The lock is inside of @Retry and outside of the transaction, for any order of @Retry")
 	void orderOfRetry(int order) {
-		try (LockedContext context = LockedContext.withClassProxies(Map.of("retry.order", order), Resilience.class,
-				AdviceOrderTests.Transactions.class, Several.class)) {
-			assertThat(failingOnce(context).all()).isEqualTo("sold");
-			assertThat(context.locks().events()).containsSubsequence("lock", "begin", "body", "rollback", "unlock",
-					"back-off", "lock", "begin", "body", "commit", "unlock");
-		}
+		Shop shop = start(Map.of("retry.order", order), Shop.class, AdviceOrderTests.Transactions.class).failing(1);
+		assertThat(shop.all()).isEqualTo("sold");
+		assertThat(this.locks.events()).containsSubsequence("lock", "begin", "body", "rollback", "unlock", "lock",
+				"begin", "body", "commit", "unlock");
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { 0, Ordered.LOWEST_PRECEDENCE - 1 })
 	@DisplayName("The lock is inside of @Retry, for any order of the lock")
 	void orderOfLock(int order) {
-		try (LockedContext context = LockedContext.ordered(order, Resilience.class, Shop.class)) {
-			assertThat(context.bean(Shop.class).failing(1).sell("1")).isEqualTo("sold");
-			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
-		}
-	}
-
-	private static Several failingOnce(LockedContext context) {
-		Several shop = context.bean(Several.class);
-		shop.failing(1);
-		return shop;
+		Shop shop = startWithOrder(order).failing(1);
+		assertThat(shop.sell("1")).isEqualTo("sold");
+		assertThat(this.locks.events()).isEqualTo(TWO_ATTEMPTS);
 	}
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)
 	@DisplayName("A transaction around all attempts begins before the wait for the lock, and a warning says so")
 	void transactionAroundAttempts(CapturedOutput output) {
-		try (LockedContext context = context(TransactionAroundAttempts.class, Several.class)) {
-			assertThat(failingOnce(context).all()).isEqualTo("sold");
-			assertThat(context.locks().events()).startsWith("begin", "permit", "lock", "body");
-			assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
-				.contains(
-						"is outside of that for retries, limits or circuit breakers, which locks are always inside of. "
-								+ "Leave out the order of @EnableTransactionManagement")
-				.doesNotContain("or set holdfast.aop.order");
-		}
+		Shop shop = startShop(TransactionAroundAttempts.class).failing(1);
+		assertThat(shop.all()).isEqualTo("sold");
+		assertThat(this.locks.events()).startsWith("begin", "permit", "lock", "body");
+		assertThat(output.toString()).containsOnlyOnce("is acquired inside of the method's transaction")
+			.contains("is outside of that for retries, limits or circuit breakers, which locks are always inside of. "
+					+ "Leave out the order of @EnableTransactionManagement")
+			.doesNotContain("or set holdfast.aop.order");
 	}
 
 	@Test
 	@DisplayName("@Timer, which has the order of transactions, is outside, and its fallback gets the failure to acquire")
 	void timer() {
-		try (LockedContext context = context(AdviceOrderTests.Transactions.class, Several.class)) {
-			Several shop = context.bean(Several.class);
-			assertThat(shop.timed()).isEqualTo("sold");
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "commit", "unlock");
-			context.locks().busy();
-			assertThat(shop.timed()).isEqualTo("instead of LockNotAcquiredException");
-		}
+		Shop shop = startShop(AdviceOrderTests.Transactions.class);
+		assertThat(shop.timed()).isEqualTo("sold");
+		assertEvents("lock", "begin", "body", "commit", "unlock");
+		this.locks.busy();
+		assertThat(shop.timed()).isEqualTo("instead of LockNotAcquiredException");
 	}
 
 	enum Kind {
@@ -247,35 +219,37 @@ class Resilience4jTests {
 
 	}
 
-	/**
-	 * Methods of each kind, and the fallbacks of the same parameters.
-	 */
-	@Retry(name = "shop", fallbackMethod = "instead")
-	@DistributedLock(name = "shop")
+	@Import(Resilience.class)
 	static class Shop extends Recorded {
 
-		private final AtomicInteger failures = new AtomicInteger();
+		private int failures;
 
 		Shop failing(int failures) {
-			this.failures.set(failures);
+			this.failures = failures;
 			return this;
 		}
 
+		@Retry(name = "shop", fallbackMethod = "instead")
+		@DistributedLock(name = "shop")
 		public String sell(String sku) {
 			return body();
 		}
 
+		@Retry(name = "shop", fallbackMethod = "instead")
+		@DistributedLock(name = "shop")
 		public CompletionStage<String> sell(Integer id) {
 			return stage();
 		}
 
+		@Retry(name = "shop", fallbackMethod = "instead")
+		@DistributedLock(name = "shop")
 		public Mono<String> sell(Long id) {
 			return Mono.fromSupplier(this::body);
 		}
 
 		String body() {
 			this.recorder.record("body");
-			if (this.failures.getAndDecrement() > 0) {
+			if (this.failures-- > 0) {
 				throw new IllegalStateException("try again");
 			}
 			return "sold";
@@ -301,10 +275,6 @@ class Resilience4jTests {
 		Mono<String> instead(Long id, Exception ex) {
 			return Mono.just(instead("1", ex));
 		}
-
-	}
-
-	static class Several extends Shop {
 
 		@CircuitBreaker(name = "shop", fallbackMethod = "refused")
 		@DistributedLock(name = "shop")
@@ -373,9 +343,11 @@ class Resilience4jTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableAspectJAutoProxy(proxyTargetClass = true)
-	@Import({ RetryConfiguration.class, CircuitBreakerConfiguration.class, RateLimiterConfiguration.class,
-			TimeLimiterConfiguration.class, BulkheadConfiguration.class, ThreadPoolBulkheadConfiguration.class,
-			TimerConfiguration.class })
+	@Import({ RetryConfiguration.class, CircuitBreakerConfiguration.class, CircuitBreakerConfigurationProperties.class,
+			RateLimiterConfiguration.class, TimeLimiterConfiguration.class, BulkheadConfiguration.class,
+			BulkheadConfigurationProperties.class, ThreadPoolBulkheadConfiguration.class,
+			CommonThreadPoolBulkheadConfigurationProperties.class, TimerConfiguration.class,
+			TimerConfigurationProperties.class, SimpleMeterRegistry.class })
 	static class Resilience {
 
 		@Bean
@@ -387,31 +359,6 @@ class Resilience4jTests {
 			var shop = new CommonRetryConfigurationProperties.InstanceProperties();
 			properties.getInstances().put("shop", shop.setWaitDuration(Duration.ofMillis(1)));
 			return properties;
-		}
-
-		@Bean
-		RegistryEventConsumer<io.github.resilience4j.retry.Retry> backOff(RecordingLocks recorder) {
-			return new RegistryEventConsumer<>() {
-
-				@Override
-				public void onEntryAddedEvent(EntryAddedEvent<io.github.resilience4j.retry.Retry> added) {
-					added.getAddedEntry().getEventPublisher().onRetry((event) -> recorder.record("back-off"));
-				}
-
-				@Override
-				public void onEntryRemovedEvent(EntryRemovedEvent<io.github.resilience4j.retry.Retry> removed) {
-				}
-
-				@Override
-				public void onEntryReplacedEvent(EntryReplacedEvent<io.github.resilience4j.retry.Retry> replaced) {
-				}
-
-			};
-		}
-
-		@Bean
-		CircuitBreakerConfigurationProperties circuitBreakerProperties() {
-			return new CircuitBreakerConfigurationProperties();
 		}
 
 		@Bean
@@ -429,26 +376,6 @@ class Resilience4jTests {
 			var shop = new CommonTimeLimiterConfigurationProperties.InstanceProperties();
 			properties.getInstances().put("shop", shop.setTimeoutDuration(Duration.ofMillis(20)));
 			return properties;
-		}
-
-		@Bean
-		BulkheadConfigurationProperties bulkheadProperties() {
-			return new BulkheadConfigurationProperties();
-		}
-
-		@Bean
-		CommonThreadPoolBulkheadConfigurationProperties threadPoolProperties() {
-			return new CommonThreadPoolBulkheadConfigurationProperties();
-		}
-
-		@Bean
-		TimerConfigurationProperties timerProperties() {
-			return new TimerConfigurationProperties();
-		}
-
-		@Bean
-		MeterRegistry meterRegistry() {
-			return new SimpleMeterRegistry();
 		}
 
 	}

@@ -1,18 +1,17 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import io.holdfast.NotAcquiredException;
 import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
@@ -29,18 +28,11 @@ import static org.awaitility.Awaitility.await;
 /**
  * Keys and conditions of publishers with several subscriptions.
  */
-class ResubscriptionTests {
+class ResubscriptionTests extends LockedTestCase {
 
-	private static final Duration SOON = Duration.ofSeconds(10);
+	private final Jobs jobs = start(Jobs.class, Day.class);
 
-	@AutoClose
-	private final LockedContext context = LockedContext.withClassProxies(Day.class, Jobs.class);
-
-	private final RecordingLocks locks = this.context.locks();
-
-	private final Day day = this.context.bean(Day.class);
-
-	private final Jobs jobs = this.context.bean(Jobs.class);
+	private final Day day = bean(Day.class);
 
 	@Test
 	@DisplayName("The first subscription uses the key of the call; each later subscription evaluates the key anew")
@@ -93,10 +85,10 @@ class ResubscriptionTests {
 	void withoutLease() {
 		this.day.set("sunday");
 		Mono<String> result = this.jobs.mono();
-		assertThat(this.locks.events()).containsExactly("body");
+		assertEvents("body");
 		assertThat(this.day.thread).isSameAs(Thread.currentThread());
 		assertThat(result.repeat(2).collectList().block(SOON)).hasSize(3);
-		assertThat(this.locks.events()).containsExactly("body");
+		assertEvents("body");
 		this.day.failure = new IllegalStateException("from the method");
 		assertThatIllegalStateException().isThrownBy(this.jobs::mono).withMessage("from the method");
 	}
@@ -119,13 +111,13 @@ class ResubscriptionTests {
 		this.day.set("sunday");
 		Mono<String> result = this.jobs.both();
 		assertThat(result.block(SOON)).isEqualTo("done");
-		assertThat(this.locks.events()).containsExactly("permit", "body", "return");
+		assertEvents("permit", "body", "return");
 		this.locks.forget();
 		this.day.set("monday");
 		assertThat(result.block(SOON)).isEqualTo("done");
-		assertThat(this.locks.events()).containsExactly("permit", "lock", "body", "unlock", "return");
+		assertEvents("permit", "lock", "body", "unlock", "return");
 		assertThat(this.locks.keys()).containsExactly("monday");
-		assertThat(this.context.semaphores().keys()).containsExactly("sunday", "monday");
+		assertThat(this.semaphores.keys()).containsExactly("sunday", "monday");
 	}
 
 	@Test
@@ -134,46 +126,39 @@ class ResubscriptionTests {
 		Mono<String> result = this.jobs.mono();
 		this.day.set("tuesday");
 		CyclicBarrier together = new CyclicBarrier(2);
-		CountDownLatch done = new CountDownLatch(2);
-		for (int i = 0; i < 2; i++) {
-			new Thread(() -> {
-				try {
-					together.await();
-				}
-				catch (Exception ex) {
-					throw new IllegalStateException(ex);
-				}
-				result.subscribe((value) -> done.countDown());
-			}).start();
-		}
-		assertThat(done.await(10, TimeUnit.SECONDS)).isTrue();
+		CompletableFuture<?>[] subscribers = Stream.generate(() -> CompletableFuture.supplyAsync(() -> {
+			try {
+				together.await();
+			}
+			catch (Exception ex) {
+				throw new IllegalStateException(ex);
+			}
+			return result.block(SOON);
+		}, (task) -> new Thread(task).start())).limit(2).toArray(CompletableFuture<?>[]::new);
+		assertThat(CompletableFuture.allOf(subscribers)).succeedsWithin(SOON);
 		assertThat(this.locks.keys()).containsExactlyInAnyOrder("monday", "tuesday");
 	}
 
 	@Test
 	@DisplayName("Later subscriptions, too, use the strategy of the call's scope for calls without a lease")
 	void strategyOfTheCall() {
-		try (LockedContext scoped = LockedContext.withClassProxies(Day.class, Jobs.class, ThreadStrategy.class)) {
-			ThreadStrategy.CALLER.set("caller");
-			Mono<String> result = scoped.bean(Jobs.class).mono();
-			ThreadStrategy.CALLER.remove();
-			scoped.locks().busy();
-			StepVerifier.create(result).expectNext("busy for caller").expectComplete().verify(SOON);
-			StepVerifier.create(result).expectNext("busy for caller").expectComplete().verify(SOON);
-			scoped.locks().free();
-			assertThat(result.block(SOON)).isEqualTo("done");
-		}
+		Jobs scoped = start(Jobs.class, Day.class, ThreadStrategy.class);
+		ThreadStrategy.CALLER.set("caller");
+		Mono<String> result = scoped.mono();
+		ThreadStrategy.CALLER.remove();
+		this.locks.busy();
+		StepVerifier.create(result).expectNext("busy for caller").expectComplete().verify(SOON);
+		StepVerifier.create(result).expectNext("busy for caller").expectComplete().verify(SOON);
+		this.locks.free();
+		assertThat(result.block(SOON)).isEqualTo("done");
 	}
 
 	@Test
 	@DisplayName("Each run of a scheduled method has its own key, including the first, whose call is at the start")
 	void scheduled() {
-		try (LockedContext scheduling = LockedContext.withClassProxies(AdviceOrderTests.Scheduling.class, Day.class,
-				ScheduledJobs.class)) {
-			RecordingLocks locks = scheduling.locks();
-			await().atMost(SOON).until(() -> locks.keys().size() > 2);
-			assertThat(locks.keys()).startsWith("tuesday", "wednesday", "thursday");
-		}
+		start(AdviceOrderTests.Scheduling.class, Day.class, ScheduledJobs.class);
+		await().atMost(SOON).until(() -> this.locks.keys().size() > 2);
+		assertThat(this.locks.keys()).startsWith("tuesday", "wednesday", "thursday");
 	}
 
 	/** Day in the keys of the jobs, shared by the whole application. */

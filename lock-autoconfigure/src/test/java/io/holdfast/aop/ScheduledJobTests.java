@@ -3,7 +3,6 @@ package io.holdfast.aop;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.annotation.ScheduledLock;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -14,39 +13,34 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.scheduling.annotation.Scheduled;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Scheduled methods that run in a single instance at a time.
  */
 @ExtendWith(OutputCaptureExtension.class)
-class ScheduledJobTests {
+class ScheduledJobTests extends LockedTestCase {
 
 	@Test
 	@DisplayName("A scheduled method is called through the proxy, and skipped without an error while another instance runs it")
 	void skipped(CapturedOutput output) {
-		try (LockedContext context = LockedContext.of(AdviceOrderTests.Scheduling.class, Job.class)) {
-			assertThat(AopUtils.isCglibProxy(context.bean(Job.class))).isTrue();
-			RecordingLocks locks = context.locks();
-			Awaitility.await().until(() -> locks.events().contains("unlock"));
-			assertThatNoneRuns(locks);
-			locks.free();
-			Awaitility.await().until(() -> locks.events().contains("body"));
-		}
+		startByInterface(AdviceOrderTests.Scheduling.class, Job.class);
+		assertThat(AopUtils.isCglibProxy(bean(Job.class))).isTrue();
+		await().until(() -> this.locks.events().contains("unlock"));
+		this.locks.busy();
+		awaitRequests();
+		this.locks.forget();
+		awaitRequests();
+		assertEvents();
+		this.locks.free();
+		await().until(() -> this.locks.events().contains("body"));
 		assertThat(output).doesNotContain("LockNotAcquiredException");
 	}
 
-	private static void assertThatNoneRuns(RecordingLocks locks) {
-		locks.busy();
-		awaitRequests(locks);
-		locks.forget();
-		awaitRequests(locks);
-		assertThat(locks.events()).isEmpty();
-	}
-
 	/** Wait for two further requests, before which all earlier runs end. */
-	private static void awaitRequests(RecordingLocks locks) {
-		int seen = locks.requests().size();
-		Awaitility.await().until(() -> locks.requests().size() > seen + 2);
+	private void awaitRequests() {
+		int seen = this.locks.requests().size();
+		await().until(() -> this.locks.requests().size() > seen + 2);
 	}
 
 	static class Job extends Recorded {

@@ -7,6 +7,7 @@ import java.util.stream.Stream;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,8 +19,6 @@ import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,41 +27,47 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Selection of the service for a lock or permits.
  */
-class ServiceNameTests {
+class ServiceNameTests extends LockedTestCase {
 
-	private static final Map<String, Object> PROPERTIES = Map.of("service", "other");
+	@BeforeEach
+	void registerOther() {
+		register("other", RecordingLocks.class, RecordingLocks::new);
+	}
 
 	@Test
 	@DisplayName("A call uses the named bean, and the primary bean without a name")
 	void named() {
-		try (LockedContext context = LockedContext.with(PROPERTIES, Shop.class, Others.class)) {
-			Shop shop = context.bean(Shop.class);
-			shop.unnamed();
-			shop.named();
-			shop.byProperty();
-			shop.unnamed();
-			assertThat(context.locks().keys()).containsExactly("unnamed", "unnamed");
-			assertThat(context.bean("other", RecordingLocks.class).keys()).containsExactly("named", "property");
-			shop.limited();
-			assertThat(context.semaphores().keys()).isEmpty();
-			assertThat(context.bean("more", RecordingSemaphores.class).keys()).containsExactly("limited");
-		}
+		register("more", RecordingSemaphores.class, () -> new RecordingSemaphores(new RecordingLocks()));
+		Shop shop = start(Map.of("service", "other"), Shop.class);
+		shop.unnamed();
+		shop.named();
+		shop.byProperty();
+		shop.unnamed();
+		assertThat(this.locks.keys()).containsExactly("unnamed", "unnamed");
+		assertThat(bean("other", RecordingLocks.class).keys()).containsExactly("named", "property");
+		shop.limited();
+		assertThat(this.semaphores.keys()).isEmpty();
+		assertThat(bean("more", RecordingSemaphores.class).keys()).containsExactly("limited");
 	}
 
 	@Test
 	@DisplayName("A lazy bean, or the product of a factory bean, is created at the first call that needs it")
 	void lookedUpLate() {
-		try (LockedContext context = LockedContext.of(LazyShop.class, LazyOthers.class)) {
-			LazyShop shop = context.bean(LazyShop.class);
-			LazyOthers others = context.bean(LazyOthers.class);
-			assertThat(others.created).hasValue(0);
-			shop.lazy();
-			shop.lazy();
-			assertThat(others.created).hasValue(1);
-			shop.produced();
-			assertThat(others.created).hasValue(2);
-			assertThat(context.bean("product", RecordingLocks.class).keys()).containsExactly("produced");
-		}
+		AtomicInteger created = new AtomicInteger();
+		register("lazy", LockService.class, () -> {
+			created.incrementAndGet();
+			return new RecordingLocks();
+		}, (definition) -> definition.setLazyInit(true));
+		register("product", RecordingLocksFactory.class, () -> new RecordingLocksFactory(created),
+				(definition) -> definition.setLazyInit(true));
+		LazyShop shop = start(LazyShop.class);
+		assertThat(created).hasValue(0);
+		shop.lazy();
+		shop.lazy();
+		assertThat(created).hasValue(1);
+		shop.produced();
+		assertThat(created).hasValue(2);
+		assertThat(bean("product", RecordingLocks.class).keys()).containsExactly("produced");
 	}
 
 	@Test
@@ -101,8 +106,8 @@ class ServiceNameTests {
 	@MethodSource("invalid")
 	@DisplayName("A name without a matching bean stops the start of the application")
 	void invalidDeclarations(Class<?> type, String value, String problem, String cure) {
-		assertThatExceptionOfType(InvalidDeclarationException.class)
-			.isThrownBy(() -> LockedContext.of(type, Others.class, Text.class))
+		register("text", String.class, () -> "text");
+		assertThatExceptionOfType(InvalidDeclarationException.class).isThrownBy(() -> start(type))
 			.withMessageStartingWith("@")
 			.withMessageContaining(" on " + type.getName() + ".sell(String, int): " + value + " " + problem)
 			.satisfies((ex) -> assertThat(ex.getCure()).contains(cure, "leave it out"));
@@ -111,22 +116,21 @@ class ServiceNameTests {
 	@Test
 	@DisplayName("A lazy bean is checked at its creation")
 	void lazyBean() {
-		try (LockedContext context = LockedContext.of(LazyMissing.class)) {
-			assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> context.bean(LazyMissing.class))
-				.withCauseInstanceOf(InvalidDeclarationException.class)
-				.withMessageContaining("service = \"none\" is the name of no bean");
-		}
+		startByInterface(LazyMissing.class);
+		assertThatExceptionOfType(BeanCreationException.class).isThrownBy(() -> bean(LazyMissing.class))
+			.withCauseInstanceOf(InvalidDeclarationException.class)
+			.withMessageContaining("service = \"none\" is the name of no bean");
 	}
 
 	@Test
 	@DisplayName("A bean with the wrong type is refused at the first call, if its type is unknown before its creation")
 	void hiddenType() {
-		try (LockedContext context = LockedContext.of(Hiding.class, HiddenShop.class)) {
-			HiddenShop shop = context.bean(HiddenShop.class);
-			shop.good();
-			assertThatExceptionOfType(BeanNotOfRequiredTypeException.class).isThrownBy(shop::bad)
-				.withMessageContainingAll("hiddenText", "LockService", "java.lang.String");
-		}
+		register("hiddenText", Object.class, () -> "text", (definition) -> definition.setLazyInit(true));
+		register("hiddenLocks", Object.class, RecordingLocks::new, (definition) -> definition.setLazyInit(true));
+		HiddenShop shop = start(HiddenShop.class);
+		shop.good();
+		assertThatExceptionOfType(BeanNotOfRequiredTypeException.class).isThrownBy(shop::bad)
+			.withMessageContainingAll("hiddenText", "LockService", "java.lang.String");
 	}
 
 	static class Shop {
@@ -149,34 +153,9 @@ class ServiceNameTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Others {
-
-		@Bean
-		RecordingLocks other() {
-			return new RecordingLocks();
-		}
-
-		@Bean
-		RecordingSemaphores more(RecordingLocks recorder) {
-			return new RecordingSemaphores(recorder);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Text {
-
-		@Bean
-		String text() {
-			return "text";
-		}
-
-	}
-
 	static class LazyShop {
 
-		@DistributedLock(name = "lazy", service = "other")
+		@DistributedLock(name = "lazy", service = "lazy")
 		void lazy() {
 		}
 
@@ -186,35 +165,17 @@ class ServiceNameTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class LazyOthers {
+	private record RecordingLocksFactory(AtomicInteger created) implements FactoryBean<LockService> {
 
-		final AtomicInteger created = new AtomicInteger();
-
-		@Bean
-		@Lazy
-		LockService other() {
+		@Override
+		public LockService getObject() {
 			this.created.incrementAndGet();
 			return new RecordingLocks();
 		}
 
-		@Bean
-		@Lazy
-		FactoryBean<?> product() {
-			return new FactoryBean<LockService>() {
-
-				@Override
-				public LockService getObject() {
-					LazyOthers.this.created.incrementAndGet();
-					return new RecordingLocks();
-				}
-
-				@Override
-				public Class<?> getObjectType() {
-					return LockService.class;
-				}
-
-			};
+		@Override
+		public Class<?> getObjectType() {
+			return LockService.class;
 		}
 
 	}
@@ -249,23 +210,6 @@ class ServiceNameTests {
 
 		@DistributedLock(service = "none")
 		void call() {
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Hiding {
-
-		@Bean
-		@Lazy
-		Object hiddenText() {
-			return "text";
-		}
-
-		@Bean
-		@Lazy
-		Object hiddenLocks() {
-			return new RecordingLocks();
 		}
 
 	}

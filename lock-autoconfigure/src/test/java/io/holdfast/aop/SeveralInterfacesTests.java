@@ -1,7 +1,5 @@
 package io.holdfast.aop;
 
-import java.util.Map;
-
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.junit.jupiter.api.DisplayName;
@@ -14,36 +12,34 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Classes whose interfaces declare different locks.
  */
-class SeveralInterfacesTests {
+class SeveralInterfacesTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Both.class, Inherited.class, Generic.class, BothTypes.class, BothLimits.class,
 			OfBaseAndOwn.class, Redundant.class, OverridingBase.class, OfBaseType.class })
 	@DisplayName("Two different annotations are refused, as only one would apply; the message names the place for the right one")
 	void refused(Class<?> type) {
-		assertThat(LockedContext.failure(Map.of(), type))
-			.hasMessageMatching("@(DistributedLock|Semaphore) on .* differs from that of .*")
+		assertThat(refusal(type)).hasMessageMatching("@(DistributedLock|Semaphore) on .* differs from that of .*")
 			.hasMessageContaining(", and only one of them would apply. Annotate ");
 	}
 
 	@Test
 	@DisplayName("Equal, overriding and own annotations, and a lock beside permits, are accepted")
 	void accepted() {
-		try (LockedContext context = LockedContext.withClassProxies(Same.class, Overriding.class, LockAndPermit.class,
-				Own.class, OwnType.class, OfBaseClass.class, OtherMethods.class, OfOwnBase.class)) {
-			context.bean(Same.class).work();
-			context.bean(Overriding.class).work();
-			context.bean(LockAndPermit.class).work();
-			context.bean(Own.class).work();
-			context.bean(OwnType.class).work();
-			context.bean(OfBaseClass.class).work();
-			context.bean(OtherMethods.class).work();
-			context.bean(OtherMethods.class).rest();
-			context.bean(OfOwnBase.class).work();
-			assertThat(context.locks().keys()).containsExactly("a", "overriding", "a", "own", "type", "base", "a",
-					"rest", "own");
-			assertThat(context.semaphores().keys()).containsExactly("limit");
-		}
+		start(Same.class, Overriding.class, LockAndPermit.class, Own.class, OwnType.class, OfBaseClass.class,
+				OtherMethods.class, OfOwnBase.class)
+			.work();
+		bean(Overriding.class).work();
+		bean(LockAndPermit.class).work();
+		bean(Own.class).work();
+		bean(OwnType.class).work();
+		bean(OfBaseClass.class).work();
+		bean(OtherMethods.class).work();
+		bean(OtherMethods.class).rest();
+		bean(OfOwnBase.class).work();
+		assertThat(this.locks.keys()).containsExactly("a", "overriding", "a", "own", "type", "base", "a", "rest",
+				"own");
+		assertThat(this.semaphores.keys()).containsExactly("limit");
 	}
 
 	interface A {
@@ -123,10 +119,7 @@ class SeveralInterfacesTests {
 
 	}
 
-	static class BothTypes implements TypeA, TypeB {
-
-		public void work() {
-		}
+	static class BothTypes extends Work implements TypeA, TypeB {
 
 	}
 
@@ -210,10 +203,7 @@ class SeveralInterfacesTests {
 	}
 
 	@DistributedLock(name = "type")
-	static class OwnType implements TypeA, TypeB {
-
-		public void work() {
-		}
+	static class OwnType extends Work implements TypeA, TypeB {
 
 	}
 
@@ -235,10 +225,7 @@ class SeveralInterfacesTests {
 	}
 
 	@DistributedLock(name = "base")
-	static class BaseType {
-
-		public void work() {
-		}
+	static class BaseType extends Work {
 
 	}
 

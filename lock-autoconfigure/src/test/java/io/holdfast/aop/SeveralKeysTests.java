@@ -15,8 +15,6 @@ import io.holdfast.LockRequest;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,23 +27,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Calls that lock several keys together.
  */
-class SeveralKeysTests {
+class SeveralKeysTests extends LockedTestCase {
 
 	private static final String PLACE = "@DistributedLock on " + Shop.class.getName();
 
-	@AutoClose
-	private LockedContext context;
-
-	private Shop shop;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.with(Map.of("prefix", "berlin"), Shop.class);
-		this.shop = this.context.bean(Shop.class);
-	}
+	private final Shop shop = start(Map.of("prefix", "berlin"), Shop.class);
 
 	private List<String> keys() {
-		return this.context.locks().lastRequest().keys();
+		return this.locks.lastRequest().keys();
 	}
 
 	static Stream<Arguments> severalValues() {
@@ -67,7 +56,7 @@ class SeveralKeysTests {
 	void several(Object values, List<String> expected) {
 		this.shop.any(values);
 		assertThat(keys()).isEqualTo(expected);
-		assertThat(this.context.locks().events()).containsExactly("lock", "unlock");
+		assertEvents("lock", "unlock");
 	}
 
 	@Test
@@ -101,7 +90,7 @@ class SeveralKeysTests {
 			.mode(LockMode.READ)
 			.waitForever()
 			.autoRenew(false);
-		assertThat(this.context.locks().requests()).containsExactly(expected, expected.only("d:a"));
+		assertThat(this.locks.requests()).containsExactly(expected, expected.only("d:a"));
 	}
 
 	static Stream<Arguments> refusedValues() {
@@ -123,7 +112,7 @@ class SeveralKeysTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.any(values))
 			.withMessageStartingWith(PLACE + ".any(Object): key = \"#values\" ")
 			.withMessageContaining(problem);
-		assertThat(this.context.locks().requests()).isEmpty();
+		assertThat(this.locks.requests()).isEmpty();
 	}
 
 	@Test
@@ -135,7 +124,7 @@ class SeveralKeysTests {
 			.withMessageContaining("#to is null");
 		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.upperCase(null))
 			.withMessageContaining("#sku is null");
-		assertThat(this.context.locks().requests()).isEmpty();
+		assertThat(this.locks.requests()).isEmpty();
 		this.shop.upperCase("a");
 		assertThat(keys()).containsExactly("SKU:A");
 	}
@@ -147,7 +136,7 @@ class SeveralKeysTests {
 			.withMessageStartingWith(
 					"@Semaphore on " + Shop.class.getName() + ".limited(Collection): key = \"#values\"")
 			.withMessageContaining("holds several values, and a key is one");
-		assertThat(this.context.semaphores().requests()).isEmpty();
+		assertThat(this.semaphores.requests()).isEmpty();
 	}
 
 	record Item(@Nullable String sku) {

@@ -21,11 +21,8 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
-import org.springframework.transaction.support.AbstractPlatformTransactionManager;
-import org.springframework.transaction.support.DefaultTransactionStatus;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -45,11 +42,11 @@ class SeveralProxiesTests {
 	void once(String bean) {
 		this.runner.run((context) -> {
 			Service service = context.getBean(bean, Service.class);
-			Transactions transactions = context.getBean(Transactions.class);
+			List<String> events = context.getBean(Application.class).events;
 			for (int i = 0; i < 2; i++) {
-				transactions.events.clear();
+				events.clear();
 				service.plain();
-				assertThat(transactions.events).containsExactly("begin, 1 used", "runs", "commit, 1 used");
+				assertThat(events).containsExactly("begin, 1 used", "runs", "commit, 1 used");
 				assertThat(service.later().get(10, TimeUnit.SECONDS)).isEqualTo(1);
 				assertThat(service.mono().block(Duration.ofSeconds(10))).isEqualTo(1);
 			}
@@ -59,7 +56,7 @@ class SeveralProxiesTests {
 
 	static class Service {
 
-		private final Transactions transactions;
+		private final List<String> events;
 
 		private final SemaphoreService semaphores;
 
@@ -67,15 +64,15 @@ class SeveralProxiesTests {
 			throw new AssertionError("Proxies are made without it");
 		}
 
-		Service(Transactions transactions, SemaphoreService semaphores) {
-			this.transactions = transactions;
+		Service(List<String> events, SemaphoreService semaphores) {
+			this.events = events;
 			this.semaphores = semaphores;
 		}
 
 		@Semaphore(name = "s", limit = 1, waitTime = "0s")
 		@Transactional
 		public void plain() {
-			this.transactions.events.add("runs");
+			this.events.add("runs");
 		}
 
 		@Semaphore(name = "s", limit = 1, waitTime = "0s")
@@ -90,61 +87,21 @@ class SeveralProxiesTests {
 
 	}
 
-	static class Transactions extends AbstractPlatformTransactionManager {
-
-		private static final long serialVersionUID = 1L;
-
-		private final transient SemaphoreService semaphores;
-
-		final transient List<String> events = new CopyOnWriteArrayList<>();
-
-		Transactions(SemaphoreService semaphores) {
-			this.semaphores = semaphores;
-		}
-
-		private void add(String event) {
-			this.events.add(event + ", " + this.semaphores.status("s").used() + " used");
-		}
-
-		@Override
-		protected Object doGetTransaction() {
-			return new Object();
-		}
-
-		@Override
-		protected boolean isExistingTransaction(Object transaction) {
-			return this.events.stream().anyMatch((event) -> event.startsWith("begin"));
-		}
-
-		@Override
-		protected void doBegin(Object transaction, TransactionDefinition definition) {
-			add("begin");
-		}
-
-		@Override
-		protected void doCommit(DefaultTransactionStatus status) {
-			add("commit");
-		}
-
-		@Override
-		protected void doRollback(DefaultTransactionStatus status) {
-			add("rollback");
-		}
-
-	}
-
 	@Configuration(proxyBeanMethods = false)
 	@EnableTransactionManagement(proxyTargetClass = true)
 	static class Application {
 
+		final List<String> events = new CopyOnWriteArrayList<>();
+
 		@Bean
-		Transactions transactions(SemaphoreService semaphores) {
-			return new Transactions(semaphores);
+		RecordingTransactions transactions(SemaphoreService semaphores) {
+			return new RecordingTransactions(
+					(event) -> this.events.add(event + ", " + semaphores.status("s").used() + " used"));
 		}
 
 		@Bean
-		Service inner(Transactions transactions, SemaphoreService semaphores) {
-			return new Service(transactions, semaphores);
+		Service inner(SemaphoreService semaphores) {
+			return new Service(this.events, semaphores);
 		}
 
 		@Bean(defaultCandidate = false)

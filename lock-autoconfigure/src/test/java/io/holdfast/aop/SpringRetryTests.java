@@ -2,8 +2,6 @@ package io.holdfast.aop;
 
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
@@ -28,44 +26,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Locks and permits beside Spring Retry, for methods that return their result directly.
  */
-class SpringRetryTests {
-
-	private static final List<String> TWO_ATTEMPTS = List.of("permit", "lock", "begin", "body", "rollback", "unlock",
-			"return", "back-off", "permit", "lock", "begin", "body", "commit", "unlock", "return");
-
-	private static LockedContext context(Class<?> retries) {
-		return LockedContext.withClassProxies(AdviceOrderTests.Transactions.class, retries, Shop.class);
-	}
+class SpringRetryTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Retries.class, EarlyRetries.class, LateRetries.class })
 	@DisplayName("Each attempt takes permit and lock inside of the back-off, for any order of @EnableRetry")
 	void retried(Class<?> retries) {
-		try (LockedContext context = context(retries)) {
-			Shop shop = context.bean(Shop.class).failing(1);
-			assertThat(shop.sell()).isEqualTo("sold");
-			assertThat(context.locks().events()).isEqualTo(TWO_ATTEMPTS);
-		}
+		Shop shop = start(Shop.class, AdviceOrderTests.Transactions.class, retries).failing(1);
+		assertThat(shop.sell()).isEqualTo("sold");
+		assertEvents("permit", "lock", "begin", "body", "rollback", "unlock", "return", "back-off", "permit", "lock",
+				"begin", "body", "commit", "unlock", "return");
 	}
 
 	@Test
 	@DisplayName("A retry interceptor of the application, which has no order, is outside of permit, lock and transaction")
 	void interceptor() {
-		try (LockedContext context = LockedContext.withClassProxies(AdviceOrderTests.TransactionsAndAspects.class,
-				Interceptor.class, Shop.class)) {
-			Shop shop = context.bean(Shop.class).failing(1);
-			assertThat(shop.intercepted()).isEqualTo("sold");
-			assertThat(context.locks().events()).containsExactly("lock", "begin", "body", "rollback", "unlock", "lock",
-					"begin", "body", "commit", "unlock");
-		}
+		Shop shop = start(Shop.class, AdviceOrderTests.TransactionsAndAspects.class, Interceptor.class).failing(1);
+		assertThat(shop.intercepted()).isEqualTo("sold");
+		assertEvents("lock", "begin", "body", "rollback", "unlock", "lock", "begin", "body", "commit", "unlock");
 	}
 
 	static class Shop extends Recorded {
 
-		private final AtomicInteger failures = new AtomicInteger();
+		private int failures;
 
 		Shop failing(int failures) {
-			this.failures.set(failures);
+			this.failures = failures;
 			return this;
 		}
 
@@ -86,7 +72,7 @@ class SpringRetryTests {
 
 		private String body() {
 			this.recorder.record("body");
-			if (this.failures.getAndDecrement() > 0) {
+			if (this.failures-- > 0) {
 				throw new IllegalStateException("try again");
 			}
 			return "sold";

@@ -4,17 +4,17 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
-import java.util.Map;
+import java.util.List;
+import java.util.function.Supplier;
 
 import io.holdfast.annotation.DistributedLock;
 import jakarta.annotation.PostConstruct;
-import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
@@ -26,14 +26,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Annotated types without a guarded method, or whose called methods are not guarded.
  */
-class TypeWithoutEffectTests {
+class TypeWithoutEffectTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@ValueSource(classes = { NotPublic.class, OnlyCallbacks.class, OnlyBeans.class, Template.class,
 			TemplateByInterface.class })
 	@DisplayName("An annotated type without a method to guard is refused")
 	void nothingToGuard(Class<?> type) {
-		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining("@DistributedLock on " + type.getName())
+		assertThat(refusal(type)).hasMessageContaining("@DistributedLock on " + type.getName())
 			.hasMessageContaining(
 					"has no effect, because it applies to public methods that the bean's proxy can advise")
 			.hasMessageContaining("Make the method that does the work public, or annotate that method");
@@ -44,7 +44,7 @@ class TypeWithoutEffectTests {
 			InheritedListener.class })
 	@DisplayName("A listener or job that is not public is refused in an annotated type")
 	void listener(Class<?> type) {
-		assertThat(LockedContext.failure(Map.of(), type)).hasMessageContaining(" on " + type.getName())
+		assertThat(refusal(type)).hasMessageContaining(" on " + type.getName())
 			.hasMessageMatching(".* has no effect on (on|tick)\\(.*\\), which is called by @(EventListener|Scheduled|"
 					+ "Incoming), because the method is not public\\. .*")
 			.hasMessageContaining("Make the method public, or annotate the methods instead of the type");
@@ -53,48 +53,45 @@ class TypeWithoutEffectTests {
 	@Test
 	@DisplayName("Annotated types with guarded methods are accepted")
 	void guarded() {
-		try (LockedContext context = LockedContext.withClassProxies(TemplateWithWork.class, AnnotatedListener.class,
-				EachAnnotated.class, Inheriting.class, OfUnannotated.class)) {
-			context.bean(TemplateWithWork.class).sell();
-			context.bean(AnnotatedListener.class).on("event");
-			context.bean(EachAnnotated.class).work();
-			context.bean(Inheriting.class).sell();
-			context.bean(OfUnannotated.class).sell();
-			assertThat(context.locks().keys()).containsExactly("template", "method", "each", "inheriting",
-					"unannotated");
-		}
-	}
-
-	@Test
-	@DisplayName("The JDK's proxy guards final methods of an interface as well")
-	void finalMethodOfInterface() {
-		try (LockedContext context = LockedContext.of(FinalByInterface.class)) {
-			context.bean(Work.class).run();
-			assertThat(context.locks().keys()).containsExactly("final");
-		}
+		start(TemplateWithWork.class, AnnotatedListener.class, EachAnnotated.class, Inheriting.class,
+				OfUnannotated.class)
+			.sell();
+		bean(AnnotatedListener.class).on("event");
+		bean(EachAnnotated.class).work();
+		bean(Inheriting.class).sell();
+		bean(OfUnannotated.class).sell();
+		assertThat(this.locks.keys()).containsExactly("template", "method", "each", "inheriting", "unannotated");
 	}
 
 	@Test
 	@DisplayName("Methods of an annotated interface are guarded, even if the target does not implement the interface")
 	void declared() {
-		try (LockedContext context = LockedContext.withClassProxies(OfDeclaring.class, OfPart.class, OfUnnamed.class)) {
-			context.bean("repository", DeclaringOrders.class).save("a");
-			context.bean("remote", DeclaringOrders.class).save("a");
-			context.bean("repository", DeclaringOrders.class).find("a");
-			context.bean(WithPart.class).find("a");
-			context.bean(WithPart.class).save("a");
-			context.bean(UnnamedOrders.class).find("a");
-			assertThat(context.locks().keys()).containsExactly("declaring", "declaring", "declaring", "part",
-					UnnamedOrders.class.getName() + ".find");
-		}
+		register("repository", DeclaringOrders.class, () -> repository(DeclaringOrders.class, new SimpleCrud()));
+		register("remote", DeclaringOrders.class, () -> client(DeclaringOrders.class));
+		register("part", WithPart.class, () -> repository(WithPart.class, new SimpleCrud()));
+		register("unnamed", UnnamedOrders.class, () -> repository(UnnamedOrders.class, new SimpleCrud()));
+		start();
+		bean("repository", DeclaringOrders.class).save("a");
+		bean("remote", DeclaringOrders.class).save("a");
+		bean("repository", DeclaringOrders.class).find("a");
+		bean(WithPart.class).find("a");
+		bean(WithPart.class).save("a");
+		bean(UnnamedOrders.class).find("a");
+		assertThat(this.locks.keys()).containsExactly("declaring", "declaring", "declaring", "part",
+				UnnamedOrders.class.getName() + ".find");
+	}
+
+	static List<Supplier<InheritingOrders>> proxies() {
+		return List.of(() -> repository(InheritingOrders.class, new SimpleCrud()),
+				() -> client(InheritingOrders.class));
 	}
 
 	@ParameterizedTest
-	@ValueSource(classes = { OfInheritingRepository.class, OfInheritingClient.class })
+	@MethodSource("proxies")
 	@DisplayName("An annotated interface that only a proxy implements is refused if it inherits methods")
-	void inherited(Class<?> type) {
-		assertThat(LockedContext.failure(Map.of(), type))
-			.hasMessageContaining("@DistributedLock on " + InheritingOrders.class.getName())
+	void inherited(Supplier<InheritingOrders> proxy) {
+		register("orders", InheritingOrders.class, proxy);
+		assertThat(refusal()).hasMessageContaining("@DistributedLock on " + InheritingOrders.class.getName())
 			.hasMessageContaining("has no effect on save(Object), which is inherited from " + Crud.class.getName())
 			.hasMessageContaining("Declare the method in InheritingOrders, too");
 	}
@@ -146,68 +143,6 @@ class TypeWithoutEffectTests {
 		@Override
 		public String save(String value) {
 			return value;
-		}
-
-	}
-
-	private static <T> T repository(Class<T> type) {
-		ProxyFactory factory = new ProxyFactory();
-		factory.setTarget(new SimpleCrud());
-		factory.setInterfaces(type);
-		factory.addAdvice((MethodInterceptor) (invocation) -> "done");
-		return type.cast(factory.getProxy());
-	}
-
-	private static <T> T remote(Class<T> type) {
-		return ProxyFactory.getProxy(type, (MethodInterceptor) (invocation) -> "done");
-	}
-
-	static class OfUnnamed {
-
-		@Bean
-		UnnamedOrders unnamed() {
-			return TypeWithoutEffectTests.repository(UnnamedOrders.class);
-		}
-
-	}
-
-	static class OfInheritingRepository {
-
-		@Bean
-		InheritingOrders orders() {
-			return TypeWithoutEffectTests.repository(InheritingOrders.class);
-		}
-
-	}
-
-	static class OfInheritingClient {
-
-		@Bean
-		InheritingOrders orders() {
-			return TypeWithoutEffectTests.remote(InheritingOrders.class);
-		}
-
-	}
-
-	static class OfDeclaring {
-
-		@Bean
-		DeclaringOrders repository() {
-			return TypeWithoutEffectTests.repository(DeclaringOrders.class);
-		}
-
-		@Bean
-		DeclaringOrders remote() {
-			return TypeWithoutEffectTests.remote(DeclaringOrders.class);
-		}
-
-	}
-
-	static class OfPart {
-
-		@Bean
-		WithPart orders() {
-			return repository(WithPart.class);
 		}
 
 	}
@@ -293,12 +228,7 @@ class TypeWithoutEffectTests {
 
 	}
 
-	@DistributedLock
-	static class PackagePrivateListener {
-
-		@EventListener
-		void on(String event) {
-		}
+	static class Working {
 
 		public void work() {
 		}
@@ -306,14 +236,20 @@ class TypeWithoutEffectTests {
 	}
 
 	@DistributedLock
-	static class ProtectedJob {
+	static class PackagePrivateListener extends Working {
+
+		@EventListener
+		void on(String event) {
+		}
+
+	}
+
+	@DistributedLock
+	static class ProtectedJob extends Working {
 
 		@Scheduled(fixedDelay = 1)
 		@Scheduled(fixedDelay = 2)
 		protected void tick() {
-		}
-
-		public void work() {
 		}
 
 	}
@@ -327,13 +263,10 @@ class TypeWithoutEffectTests {
 	}
 
 	@DistributedLock
-	static class ComposedListener {
+	static class ComposedListener extends Working {
 
 		@Incoming
 		void on(String event) {
-		}
-
-		public void work() {
 		}
 
 	}
@@ -381,21 +314,6 @@ class TypeWithoutEffectTests {
 	static class OfUnannotated extends Unannotated {
 
 		void more() {
-		}
-
-	}
-
-	interface Work {
-
-		void run();
-
-	}
-
-	@DistributedLock(name = "final")
-	static class FinalByInterface implements Work {
-
-		@Override
-		public final void run() {
 		}
 
 	}

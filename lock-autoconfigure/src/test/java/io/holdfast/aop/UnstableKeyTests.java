@@ -15,8 +15,6 @@ import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Keys from values whose text differs between instances although the values are equal.
  */
-class UnstableKeyTests {
+class UnstableKeyTests extends LockedTestCase {
 
 	private static final Date DATE = new Date(1_000_000_000_000L);
 
@@ -42,16 +40,7 @@ class UnstableKeyTests {
 
 	private static final Time TIME = new Time(1_000_000_000_000L);
 
-	@AutoClose
-	private LockedContext context;
-
-	private Calendars calendars;
-
-	@BeforeEach
-	void start() {
-		this.context = LockedContext.withClassProxies(Map.of(), Calendars.class);
-		this.calendars = this.context.bean(Calendars.class);
-	}
+	private final Calendars calendars = start(Map.of(), Calendars.class);
 
 	static Stream<Arguments> dates() {
 		Calendar calendar = Calendar.getInstance(TimeZone.getTimeZone("UTC"));
@@ -74,7 +63,7 @@ class UnstableKeyTests {
 				.withMessageContaining("time zone")
 				.withMessageContaining(cure);
 		}
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 	}
 
 	@Test
@@ -84,8 +73,8 @@ class UnstableKeyTests {
 		this.calendars.instant(TIMESTAMP);
 		this.calendars.localDate(java.sql.Date.valueOf("2026-11-28"));
 		this.calendars.localTime(Time.valueOf("11:12:13"));
-		assertThat(this.context.locks().keys()).containsExactly(DATE.toInstant().toString(),
-				DATE.toInstant().toString(), "2026-11-28", "11:12:13");
+		assertThat(this.locks.keys()).containsExactly(DATE.toInstant().toString(), DATE.toInstant().toString(),
+				"2026-11-28", "11:12:13");
 	}
 
 	static Stream<Object> valuesWithoutText() {
@@ -110,7 +99,7 @@ class UnstableKeyTests {
 				.withMessageContaining("a value of type " + value.getClass().getTypeName())
 				.withMessageContaining("has no text of its own (no toString method). Write the property");
 		}
-		assertThat(this.context.locks().events()).isEmpty();
+		assertThat(this.locks.events()).isEmpty();
 	}
 
 	static Stream<Object> valuesWithText() {
@@ -127,7 +116,7 @@ class UnstableKeyTests {
 		this.calendars.lock(value);
 		String text = (value instanceof Collection<?> several) ? several.iterator().next().toString()
 				: value.toString();
-		assertThat(this.context.locks().keys()).containsExactly(text);
+		assertThat(this.locks.keys()).containsExactly(text);
 	}
 
 	@Test

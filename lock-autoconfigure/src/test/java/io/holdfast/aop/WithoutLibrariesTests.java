@@ -59,8 +59,8 @@ class WithoutLibrariesTests {
 		}
 
 		static <T extends Shop> List<String> call(Class<T> type, Consumer<T> calls, Class<?>... configuration) {
-			try (LockedContext context = LockedContext
-				.withClassProxies(Stream.concat(Stream.of(type), Stream.of(configuration)).toArray(Class<?>[]::new))) {
+			try (LockedContext context = new LockedContext(
+					Stream.concat(Stream.of(type), Stream.of(configuration)).toArray(Class<?>[]::new))) {
 				T shop = context.bean(type);
 				calls.accept(shop);
 				context.locks().busy();

@@ -24,7 +24,7 @@ internal class KotlinDeclarationTests {
     @Test
     @DisplayName("A flow may have null elements, and so may the flow of its fallback")
     fun nullElements() = runBlocking<Unit> {
-        LockedContext.withClassProxies(WithNulls::class.java).use { context ->
+        LockedContext(WithNulls::class.java).use { context ->
             val bean = context.bean(WithNulls::class.java)
             assertThat(bean.numbers().toList()).containsExactly(1, null, 3, null)
             assertThat(context.locks().events()).containsExactly("lock", "unlock")
@@ -43,7 +43,7 @@ internal class KotlinDeclarationTests {
             .hasMessageContaining("FallsToNull.text(): fallback = \"none\" may return null, but the method never does")
             .hasMessageContaining("Have both return the same")
         assertThat(failure<FallsToNullLater>()).hasMessageContaining("fallback = \"none\" may return null, but the method never does")
-        LockedContext.withClassProxies(SkipsNull::class.java).use { context ->
+        LockedContext(SkipsNull::class.java).use { context ->
             context.locks().busy()
             assertThat(context.bean(SkipsNull::class.java).text()).isNull()
             context.bean(SkipsNull::class.java).nothing()
@@ -69,7 +69,7 @@ internal class KotlinDeclarationTests {
     @Test
     @DisplayName("An implementation of a generic function for a primitive type has the annotation of the generic function")
     fun genericForPrimitive() = runBlocking<Unit> {
-        LockedContext.withClassProxies(Implementing::class.java, Extending::class.java, Inheriting::class.java).use { context ->
+        LockedContext(Implementing::class.java, Extending::class.java, Inheriting::class.java).use { context ->
             val implementing = context.bean(Implementing::class.java)
             implementing.suspending(1)
             implementing.plain(2L)
@@ -80,7 +80,7 @@ internal class KotlinDeclarationTests {
             context.bean(Inheriting::class.java).plain(6)
             assertThat(context.locks().keys()).containsExactly("s1", "p2", "p3", "b4", "c5", "p6")
         }
-        LockedContext.of(Implementing::class.java).use { context ->
+        LockedContext({}, mapOf()) { it.register(Implementing::class.java) }.use { context ->
             @Suppress("UNCHECKED_CAST")
             val generic = context.bean(Generic::class.java) as Generic<Long>
             generic.suspending(1)
@@ -97,7 +97,7 @@ internal class KotlinDeclarationTests {
             .hasMessageContaining("not for those of @Bean methods")
     }
 
-    private inline fun <reified T : Any> failure() = LockedContext.failure(mapOf(), T::class.java)
+    private inline fun <reified T : Any> failure() = LockedContext.refusal(mapOf()) { it.register(T::class.java) }
 
     open class WithNulls {
 

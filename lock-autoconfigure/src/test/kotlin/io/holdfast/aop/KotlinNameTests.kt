@@ -33,7 +33,7 @@ internal class KotlinNameTests {
     @Test
     @DisplayName("The default name of a lock is the function's name in Kotlin")
     fun defaultNames() = runBlocking<Unit> {
-        LockedContext.withClassProxies(Shop::class.java).use { context ->
+        LockedContext(Shop::class.java).use { context ->
             val shop = context.bean(Shop::class.java)
             shop.inModule()
             shop.suspendingInModule()
@@ -48,7 +48,7 @@ internal class KotlinNameTests {
     @Test
     @DisplayName("A fallback is found by its name in Kotlin")
     fun fallbacks() = runBlocking<Unit> {
-        LockedContext.withClassProxies(Falling::class.java).use { context ->
+        LockedContext(Falling::class.java).use { context ->
             context.locks().busy()
             val falling = context.bean(Falling::class.java)
             assertThat(falling.first("a")).isEqualTo("internal a")
@@ -61,16 +61,16 @@ internal class KotlinNameTests {
     @Test
     @DisplayName("Several fallbacks of the same Kotlin name are ambiguous if they fit equally")
     fun ambiguous() {
-        assertThat(LockedContext.failure(mapOf(), Ambiguous::class.java))
+        assertThat(LockedContext.refusal(mapOf()) { it.register(Ambiguous::class.java) })
             .hasMessageContaining("Ambiguous.sell(String): fallback = \"busy\" is ambiguous: 2 methods fit")
-        assertThat(LockedContext.failure(mapOf(), Misfit::class.java))
+        assertThat(LockedContext.refusal(mapOf()) { it.register(Misfit::class.java) })
             .hasMessageContaining("fallback = \"busy\" has other parameters: busy(int)")
     }
 
     @Test
     @DisplayName("Expressions see the function's name in Kotlin")
     fun expressions() {
-        LockedContext.withClassProxies(Told::class.java).use { context ->
+        LockedContext(Told::class.java).use { context ->
             context.bean(Told::class.java).reserve(Sku("a"))
             assertThat(context.locks().keys()).containsExactly("reserve/a")
         }
@@ -80,7 +80,7 @@ internal class KotlinNameTests {
     @DisplayName("Messages of calls have the function's name in Kotlin")
     fun messages() {
         val told = Told::class.java.name
-        LockedContext.withClassProxies(Told::class.java, Strategy::class.java).use { context ->
+        LockedContext(Told::class.java, Strategy::class.java).use { context ->
             val bean = context.bean(Told::class.java)
             assertThat(catchThrowable { bean.later(Sku("a"))!!.join() })
                 .hasRootCauseMessage("@DistributedLock on $told.later(String) returned null: it has to return a stage, which may be completed with null")

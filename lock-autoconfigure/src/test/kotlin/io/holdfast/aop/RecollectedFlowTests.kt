@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test
 /** Keys and conditions of flows that are collected several times. */
 internal class RecollectedFlowTests {
 
-    private val context = LockedContext.withClassProxies(Day::class.java, Shop::class.java)
+    private val context = LockedContext(Day::class.java, Shop::class.java)
 
     private val locks: RecordingLocks = context.locks()
 

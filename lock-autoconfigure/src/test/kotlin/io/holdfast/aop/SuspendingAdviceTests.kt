@@ -34,7 +34,7 @@ import org.springframework.transaction.reactive.executeAndAwait
 /** Suspending functions under losses, failures of the store, transactions, and two proxies. */
 internal class SuspendingAdviceTests {
 
-    private val context = LockedContext.withClassProxies(Shop::class.java, Application::class.java)
+    private val context = LockedContext(Shop::class.java, Application::class.java)
 
     private val locks: RecordingLocks = context.locks()
 

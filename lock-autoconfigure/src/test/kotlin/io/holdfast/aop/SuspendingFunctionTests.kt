@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test
 /** Annotated functions of Kotlin that suspend, or return a flow. */
 internal class SuspendingFunctionTests {
 
-    private val context = LockedContext.withClassProxies(Shop::class.java)
+    private val context = LockedContext(Shop::class.java)
 
     private val locks: RecordingLocks = context.locks()
 
@@ -125,7 +125,7 @@ internal class SuspendingFunctionTests {
     @Test
     @DisplayName("An interface's annotation applies to the suspending functions of its beans")
     fun interfaces() = runBlocking<Unit> {
-        LockedContext.of(Counter::class.java).use { context ->
+        LockedContext({}, mapOf()) { it.register(Counter::class.java) }.use { context ->
             assertThat(context.bean(Counting::class.java).count("a")).isEqualTo(1)
             assertThat(context.locks().keys()).containsExactly("counter:a")
         }
@@ -134,7 +134,7 @@ internal class SuspendingFunctionTests {
     @Test
     @DisplayName("An overload of @JvmOverloads for an open function takes the lock once, in the called function")
     fun overloads() {
-        LockedContext.withClassProxies(Overloaded::class.java).use { context ->
+        LockedContext(Overloaded::class.java).use { context ->
             context.bean(Overloaded::class.java).sell("a")
             assertThat(context.locks().keys()).containsExactly("a1")
             Overloaded::class.java.getMethod("sell", String::class.java).invoke(context.bean(Overloaded::class.java), "b")
@@ -190,12 +190,12 @@ internal class SuspendingFunctionTests {
     class Failure(private val type: String) {
 
         override fun toString(): String =
-            LockedContext.failure(mapOf(), Class.forName(type, true, javaClass.classLoader)).message.orEmpty()
+            LockedContext.refusal(mapOf()) { it.register(Class.forName(type, true, javaClass.classLoader)) }.message.orEmpty()
 
     }
 
     private inline fun <reified T> failure(): InvalidDeclarationException =
-        LockedContext.failure(mapOf(), T::class.java)
+        LockedContext.refusal(mapOf()) { it.register(T::class.java) }
 
     open class Shop(private val recorder: RecordingLocks) {
 

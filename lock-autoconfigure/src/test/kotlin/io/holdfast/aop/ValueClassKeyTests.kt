@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test
 /** Keys of value classes, boxed or not in byte code: the same value is the same key. */
 internal class ValueClassKeyTests {
 
-    private val context = LockedContext.withClassProxies(Shop::class.java)
+    private val context = LockedContext(Shop::class.java)
 
     private val shop: Shop = context.bean(Shop::class.java)
 
@@ -58,14 +58,14 @@ internal class ValueClassKeyTests {
     @Test
     @DisplayName("A property of an unboxed value class is refused at the start, with the cure")
     fun property() {
-        assertThat(LockedContext.failure(mapOf(), OfText::class.java))
+        assertThat(LockedContext.refusal(mapOf()) { it.register(OfText::class.java) })
             .hasMessageContaining("OfText.sell(String): key = \"#sku.text\" has an unknown name: text, which is no property of java.lang.String")
             .hasMessageContaining("In Kotlin, a value class is its value: write #a for #a.b")
-        assertThat(LockedContext.failure(mapOf(), OfNumber::class.java))
+        assertThat(LockedContext.refusal(mapOf()) { it.register(OfNumber::class.java) })
             .hasMessageContaining("OfNumber.sell(int): condition = \"#amount.count > 1\" has an unknown name: count, which is no property of int")
-        assertThat(LockedContext.failure(mapOf(), OfItem::class.java))
+        assertThat(LockedContext.refusal(mapOf()) { it.register(OfItem::class.java) })
             .hasMessageContaining("has an unknown name: text, which is no property of java.lang.String. In Kotlin, a value class")
-        assertThat(LockedContext.failure(mapOf(), OfData::class.java))
+        assertThat(LockedContext.refusal(mapOf()) { it.register(OfData::class.java) })
             .hasMessageContaining("has an unknown name: skuu, which is no property of ${Item::class.java.name}. Write the name")
     }
 
