@@ -456,15 +456,13 @@ local function ask(token, wanted, lease, claim, mode, limit, fair)
   if entry and (ttl or exceeds) then
     leaveQueue(token, entry)
   end
-  if ttl then
-    if ttl < lease then
-      lengthen(token, wanted, lease)
-      ttl = lease
-    end
-    if fence == 0 then
-      -- The fence of this grant is lost. A new fence is better than none.
-      advanceFence()
-    end
+  if ttl and ttl < lease then
+    lengthen(token, wanted, lease)
+    ttl = lease
+  end
+  if ttl and fence == 0 then
+    -- The fence of this grant is lost. A new fence is better than none.
+    advanceFence()
   end
   if ttl or exceeds then
     settle()
@@ -519,11 +517,9 @@ local function release(token, wanted, claim, next)
     settle()
     save()
   end
-  local result = { released and 1 or grace > 0 and 2 or 0, #answer }
-  for _, values in ipairs({ answer, grants }) do
-    for _, value in ipairs(values) do
-      table.insert(result, value)
-    end
+  local result = { released and 1 or grace > 0 and 2 or 0, #answer, unpack(answer) }
+  for _, value in ipairs(grants) do
+    table.insert(result, value)
   end
   return result
 end
