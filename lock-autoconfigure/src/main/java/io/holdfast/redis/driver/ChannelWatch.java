@@ -147,10 +147,7 @@ class ChannelWatch {
 		this.inDoubt = (this.inDoubt || this.listening) && !refused;
 		this.listening = false;
 		this.failures++;
-		int doublings = Math.min(this.failures - 1, 10);
-		long pause = refused ? Math.min(MAX_RETRY_MILLIS << doublings, MAX_REFUSAL_MILLIS)
-				: Math.min(FIRST_RETRY_MILLIS << doublings, MAX_RETRY_MILLIS);
-		scheduleNext(this::subscribe, (refused && this.sharded) ? REFUSAL_MILLIS : pause);
+		scheduleNext(this::subscribe, pauseMillis(this.failures, refused, this.sharded));
 		// A single failure may be a restart of Redis.
 		if (this.failures > 1 || refused) {
 			onTrouble((failure != null) ? String.valueOf(failure.getMessage()) : "The subscription does not answer",
@@ -158,6 +155,18 @@ class ChannelWatch {
 		}
 		onChange();
 		this.listener.inBackground(source::close);
+	}
+
+	/**
+	 * Return the pause before the next attempt.
+	 * @param failures the number of failed attempts in a row, including the last
+	 */
+	static long pauseMillis(int failures, boolean refused, boolean sharded) {
+		int doublings = Math.min(failures - 1, 10);
+		if (refused) {
+			return sharded ? REFUSAL_MILLIS : Math.min(MAX_RETRY_MILLIS << doublings, MAX_REFUSAL_MILLIS);
+		}
+		return Math.min(FIRST_RETRY_MILLIS << doublings, MAX_RETRY_MILLIS);
 	}
 
 	private void ping(Subscription source) {
