@@ -87,7 +87,7 @@ final class RedisFleetStore implements FleetStore {
 			// A lock has no companion with holders or a limit.
 			return null;
 		}
-		return find(kind, RedisKeys.keyOf(stored, ending), trace);
+		return find(kind, RedisKeys.keyOf(stored, ending, this.options.prefix(kind)), trace);
 	}
 
 	private @Nullable Find find(Kind kind, String name, Trace trace) {

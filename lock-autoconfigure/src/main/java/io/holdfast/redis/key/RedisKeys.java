@@ -44,7 +44,8 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	public static RedisKeys of(Resource resource, RedisStoreOptions options, boolean cluster) {
 		options.check(resource);
 		String name = options.keyOf(resource);
-		return new RedisKeys(resource, name, options.withServer(bytes(names(resource.kind(), name, cluster))),
+		String prefix = options.prefix(resource.kind());
+		return new RedisKeys(resource, name, options.withServer(bytes(names(resource.kind(), prefix, name, cluster))),
 				cluster ? ClusterSlotHashUtil.calculateSlot(name) : 0);
 	}
 
@@ -55,25 +56,26 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	 * never have a key in common.
 	 * @throws StoreCommandException as {@link #companionPrefix} does
 	 */
-	static String[] names(Kind kind, String name, boolean cluster) {
-		String prefix = companionPrefix(name, cluster);
-		return (kind == Kind.LOCK) ? new String[] { name, prefix + QUEUE, prefix + FENCE, prefix + SEEN }
-				: new String[] { prefix + HOLDERS, prefix + QUEUE, prefix + STATE, prefix + LIMIT };
+	static String[] names(Kind kind, String prefix, String name, boolean cluster) {
+		String start = companionPrefix(prefix, name, cluster);
+		return (kind == Kind.LOCK) ? new String[] { name, start + QUEUE, start + FENCE, start + SEEN }
+				: new String[] { start + HOLDERS, start + QUEUE, start + STATE, start + LIMIT };
 	}
 
 	/**
 	 * Return the prefix of the companions of a key. In a cluster, companions have the
 	 * slot of the key: Redis hashes the text between the first <code>{</code> and the
 	 * next <code>}</code>, the hash tag, and the whole key if there is no such text.
+	 * @param prefix the prefix of all keys of this kind
 	 * @param key the key of a lock or semaphore
 	 * @param cluster whether Redis is a cluster
 	 * @return the prefix, which the ending of each companion follows
 	 * @throws StoreCommandException if companions cannot have the slot of the key in a
 	 * cluster, or if the key or its companions could be companions of another key
 	 */
-	static String companionPrefix(String key, boolean cluster) {
+	static String companionPrefix(String prefix, String key, boolean cluster) {
 		if (hasHashTag(key)) {
-			refuseSharedCompanions(key);
+			refuseSharedCompanions(prefix, key);
 			return key;
 		}
 		// A key without a hash tag is hashed as a whole, and becomes the hash tag of its
@@ -94,16 +96,16 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	/**
 	 * Refuse a key that its hash tag makes a companion of another key, or that would
 	 * share the companions of another key: <code>a</code> and <code>{a}</code> would have
-	 * the same companions.
+	 * the same companions. If the prefix has a hash tag, no key is put into braces.
 	 */
-	private static void refuseSharedCompanions(String key) {
+	private static void refuseSharedCompanions(String prefix, String key) {
 		for (String companion : COMPANIONS) {
 			if (key.endsWith(companion)) {
 				throw refused(key, "has a hash tag and ends with '" + companion
 						+ "', as the keys do that Holdfast adds to another one: choose another ending");
 			}
 		}
-		boolean inBraces = key.startsWith("{") && key.endsWith("}");
+		boolean inBraces = !hasHashTag(prefix) && key.startsWith("{") && key.endsWith("}");
 		if (inBraces && !hasHashTag(key.substring(1, key.length() - 1))) {
 			throw refused(key, "stands in braces as a whole, so the keys beside it would be those of the key without"
 					+ " the braces: leave them out, or add something to it");
@@ -129,13 +131,14 @@ public record RedisKeys(Resource resource, String name, byte[][] all, int slot) 
 	 * Return the key of a companion: the reverse of {@link #companionPrefix}.
 	 * @param companion a companion in Redis
 	 * @param ending the {@link #ending} of the companion
+	 * @param prefix the prefix of all keys of this kind
 	 */
-	public static String keyOf(String companion, String ending) {
-		String prefix = companion.substring(0, companion.length() - ending.length());
-		boolean isTag = prefix.startsWith("{") && prefix.endsWith("}");
-		String inside = isTag ? prefix.substring(1, prefix.length() - 1) : prefix;
+	public static String keyOf(String companion, String ending, String prefix) {
+		String start = companion.substring(0, companion.length() - ending.length());
+		boolean isTag = !hasHashTag(prefix) && start.startsWith("{") && start.endsWith("}");
+		String inside = isTag ? start.substring(1, start.length() - 1) : start;
 		// The companions of a key with a hash tag have no additional braces.
-		return (isTag && !hasHashTag(inside)) ? inside : prefix;
+		return (isTag && !hasHashTag(inside)) ? inside : start;
 	}
 
 	/** Return whether a key has a hash tag: a part that determines the slot. */

@@ -9,7 +9,7 @@ public record PermitKeys(String holders, String queue, String state, String limi
 
 	/** Return the keys of a semaphore, by its key with the prefix. */
 	public static PermitKeys of(String semaphore, boolean cluster) {
-		String[] names = RedisKeys.names(Kind.SEMAPHORE, semaphore, cluster);
+		String[] names = RedisKeys.names(Kind.SEMAPHORE, "", semaphore, cluster);
 		return new PermitKeys(names[0], names[1], names[2], names[3]);
 	}
 

@@ -68,6 +68,18 @@ class RedisKeysTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
+	@DisplayName("With a prefix that has a hash tag, a key may end with a brace, and is found by its companions")
+	void taggedPrefix(boolean cluster) {
+		String prefix = "{app}lock:";
+		for (String key : List.of("order:{42}", "42}", "}", "a{b}", "{}")) {
+			LockKeys keys = LockKeys.of(prefix, prefix + key, cluster);
+			assertThat(keys.queue()).isEqualTo(prefix + key + ":queue");
+			assertThat(RedisKeys.keyOf(keys.queue(), ":queue", prefix)).isEqualTo(prefix + key);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
 	@DisplayName("Two locks, or two semaphores, share no key, or one of both is refused")
 	void shareNoKey(boolean cluster) {
 		Map<String, String> owners = new HashMap<>();
