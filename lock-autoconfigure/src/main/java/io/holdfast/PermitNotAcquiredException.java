@@ -51,6 +51,18 @@ public class PermitNotAcquiredException extends NotAcquiredException {
 						+ " of " + limit + " in use)" + LONGER_WAIT);
 	}
 
+	/**
+	 * Create the exception for a wait that timed out for another reason.
+	 * @param key the semaphore's key as its user named it
+	 * @param permits the number of requested permits
+	 * @param limit the limit of the semaphore
+	 * @param waited the time that the caller waited
+	 * @param why the reason as it appears in the message
+	 */
+	public PermitNotAcquiredException(String key, int permits, int limit, Duration waited, String why) {
+		this(key, permits, limit, Reason.TIMED_OUT, waited, null, why);
+	}
+
 	private PermitNotAcquiredException(String key, int permits, int limit, Reason reason, Duration waited,
 			@Nullable Throwable cause, String why) {
 		super(key, ((permits == 1) ? "A permit" : permits + " permits") + " of semaphore '" + key + "' ("

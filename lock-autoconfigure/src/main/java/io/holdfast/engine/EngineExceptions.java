@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EngineExceptions {
 
+	private static final String GRACE = "during the grace after a restart or fail-over of Redis, nothing new is granted"
+			+ " (holdfast.redis.fail-over-grace)";
+
 	private EngineExceptions() {
 	}
 
@@ -49,12 +52,19 @@ public final class EngineExceptions {
 		if (request.resource().kind() == Kind.LOCK) {
 			return timedOut(request, waitedNanos, (busy != null) ? heldBy(request, busy) : "others", null);
 		}
+		if (busy != null && busy.inGrace()) {
+			return new PermitNotAcquiredException(request.resource().key(), request.permits(), busy.limit(),
+					Duration.ofNanos(waitedNanos), GRACE);
+		}
 		return (busy != null && busy.limit() > 0) ? new PermitNotAcquiredException(request.resource().key(),
 				request.permits(), busy.limit(), busy.held(), Duration.ofNanos(waitedNanos))
 				: notAcquired(request, Reason.TIMED_OUT, waitedNanos, null);
 	}
 
 	private static String heldBy(ResolvedRequest request, Busy busy) {
+		if (busy.inGrace()) {
+			return "owners that may not be known yet: " + GRACE;
+		}
 		if (busy.held() == 0) {
 			return busy.foreign() ? "a client other than Holdfast" : "others";
 		}

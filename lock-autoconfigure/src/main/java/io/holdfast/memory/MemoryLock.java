@@ -170,12 +170,14 @@ final class MemoryLock extends MemoryResource {
 	}
 
 	private Busy busy() {
+		boolean grace = this.leases.grace() > 0;
 		String owner = owner();
 		if (owner == null) {
-			return new Busy(Math.max(ttl(), this.leases.grace()), busyFence(), false, null, this.holders.size(), 0);
+			return new Busy(Math.max(ttl(), this.leases.grace()), busyFence(), false, null, this.holders.size(), 0,
+					grace);
 		}
 		boolean foreign = !Tokens.isToken(owner);
-		return new Busy(ttl(), busyFence(), foreign, foreign ? null : Tokens.instance(owner), 0, 0);
+		return new Busy(ttl(), busyFence(), foreign, foreign ? null : Tokens.instance(owner), 0, 0, grace);
 	}
 
 }

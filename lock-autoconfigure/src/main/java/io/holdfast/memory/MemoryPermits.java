@@ -123,7 +123,8 @@ final class MemoryPermits extends MemoryResource {
 	private Busy busy(int effectiveLimit) {
 		long ttl = (this.leases.grace() > 0) ? this.leases.grace()
 				: this.holders.isEmpty() ? 1000 : this.leases.millisUntil(this.holders.firstToEnd().expiresAt());
-		return new Busy(ttl, busyFence(), false, null, (int) this.holders.used(), effectiveLimit);
+		return new Busy(ttl, busyFence(), false, null, (int) this.holders.used(), effectiveLimit,
+				this.leases.grace() > 0);
 	}
 
 	@Override

@@ -78,10 +78,11 @@ final class ResourceReplies {
 		if (ttl == -1) {
 			warnOfMissingExpiry(this.options.keyOf(resource));
 		}
-		warnOfGrace(reply.number(from + 4));
+		long grace = reply.number(from + 4);
+		warnOfGrace(grace);
 		String owner = reply.text(from + 5);
 		return new AcquireReply.Busy(ttl, reply.number(from + 2), reply.flag(from + 3), owner.isEmpty() ? null : owner,
-				(end > from + 6) ? reply.count(from + 6) : 0, (end > from + 7) ? reply.count(from + 7) : 0);
+				(end > from + 6) ? reply.count(from + 6) : 0, (end > from + 7) ? reply.count(from + 7) : 0, grace > 0);
 	}
 
 	private void warnOfMissingExpiry(String key) {

@@ -310,7 +310,7 @@ public final class ScriptedStore extends ScriptedClock implements LeaseStore {
 		}
 
 		public void busy(long ownerTtlMillis, long fence, boolean foreign) {
-			Busy busy = new Busy(ownerTtlMillis, fence, foreign, null, 0, 0);
+			Busy busy = new Busy(ownerTtlMillis, fence, foreign, null, 0, 0, false);
 			this.answer.complete(this.line.startsWith("release") ? new ReleaseReply(true, busy, true) : busy);
 		}
 

@@ -257,8 +257,8 @@ final class SimulatedStore implements LeaseStore {
 		if (replicas != null && mutant != Mutant.UNCONFIRMED_GRANTS) {
 			return replicas.confirmed(this.instance, resource, command.token(), answer);
 		}
-		return (mutant == Mutant.TROUBLE_AS_BUSY) ? answer.exceptionally((error) -> new Busy(100, 0, false, null, 0, 0))
-				: answer;
+		return (mutant == Mutant.TROUBLE_AS_BUSY)
+				? answer.exceptionally((error) -> new Busy(100, 0, false, null, 0, 0, false)) : answer;
 	}
 
 	/**

@@ -62,7 +62,7 @@ class SkipLogTests extends ScriptedEngine {
 
 	private void refuse(LockRequest request) {
 		this.service.tryAcquireAsync(request);
-		this.store.last("acquire 1").done(new Busy(1000, 5, false, OTHER, 0, 0));
+		this.store.last("acquire 1").done(new Busy(1000, 5, false, OTHER, 0, 0, false));
 	}
 
 	private String line() {

@@ -113,7 +113,7 @@ class ReplicaConfirmationsTests {
 
 	@Test
 	void otherAnswersPassAtOnce() {
-		Busy busy = new Busy(100, 7, false, null, 0, 0);
+		Busy busy = new Busy(100, 7, false, null, 0, 0, false);
 		assertThat(confirmed(CompletableFuture.completedFuture(busy), "a", "t")).isCompletedWithValue(busy);
 		StoreCommandException failure = new StoreCommandException("no", false, null);
 		assertThat(confirmed(CompletableFuture.failedFuture(failure), "a", "t")).isCompletedExceptionally();

@@ -299,9 +299,10 @@ public interface LeaseStore extends AutoCloseable {
 		 * @param held the number of readers, or of held permits; 0 if it is not known
 		 * @param limit the limit of a semaphore; 0 for a lock, or if the limit is not
 		 * known
+		 * @param inGrace whether nothing is granted because of a fail-over grace
 		 */
-		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner, int held,
-				int limit) implements AcquireReply {
+		record Busy(long ownerTtlMillis, long fence, boolean foreign, @Nullable String owner, int held, int limit,
+				boolean inGrace) implements AcquireReply {
 		}
 
 		/**

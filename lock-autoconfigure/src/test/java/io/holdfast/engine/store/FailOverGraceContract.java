@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
+import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource.Kind;
@@ -66,12 +67,14 @@ public abstract class FailOverGraceContract extends StoreContract {
 	void grantsNothing(Resource resource) {
 		failOver(() -> granted(this.a.acquire(resource, command(resource, this.a, "1"))));
 		// The grace begins with the first command.
-		assertThat(busy(this.b.acquire(resource, command(resource, this.b, "1"))).ownerTtlMillis())
-			.isBetween(GRACE - 500, GRACE);
+		Busy first = busy(this.b.acquire(resource, command(resource, this.b, "1")));
+		assertThat(first.ownerTtlMillis()).isBetween(GRACE - 500, GRACE);
+		assertThat(first.inGrace()).isTrue();
 		assertThat(busy(this.b.attempt(resource, command(resource, this.b, "2"))).foreign()).isFalse();
 		busy(newInstance().acquire(resource, command(resource, this.c, "1")));
 		pass();
 		granted(this.b.acquire(resource, command(resource, this.b, "1")));
+		assertThat(busy(this.a.acquire(resource, command(resource, this.a, "2"))).inGrace()).isFalse();
 	}
 
 	@ParameterizedTest
