@@ -5,7 +5,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
-import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
@@ -50,25 +49,6 @@ final class MemoryLock extends MemoryResource {
 	}
 
 	@Override
-	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
-		int place = place(token);
-		boolean keepsPlace = next != null && place >= 0 && !reads(this.queue.get(place).command()) && !reads(next);
-		if (place >= 0) {
-			this.queue.remove(place);
-		}
-		boolean released = end(token);
-		if (next != null && (released || place >= 0) && !this.holders.contains(next.token())) {
-			enqueue(next, nextPolls, keepsPlace ? place : this.queue.size());
-		}
-		settle((next != null) ? next.token() : "", (next != null) ? next.leaseMillis() : 0);
-		AcquireReply reply = (next != null) ? lengthen(next.token(), next.leaseMillis()) : null;
-		if (reply == null && next != null && place(next.token()) >= 0) {
-			reply = busy();
-		}
-		return released(released, reply);
-	}
-
-	@Override
 	boolean renew(Renewal renewal) {
 		if (this.leases.grace() > 0 && !this.holders.contains(renewal.token()) && fits(renewal.permits())) {
 			// Lost by the fail-over. Nothing else was granted yet, so that the lease can
@@ -100,10 +80,6 @@ final class MemoryLock extends MemoryResource {
 	/** Return whether a number of permits is free: one for a reader, all for an owner. */
 	private boolean fits(int permits) {
 		return this.holders.used() + permits <= Resource.ALL;
-	}
-
-	private static boolean reads(AcquireCommand command) {
-		return command.permits() == 1;
 	}
 
 	/**

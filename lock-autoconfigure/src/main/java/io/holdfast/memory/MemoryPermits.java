@@ -5,7 +5,6 @@ import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Busy;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Granted;
 import io.holdfast.engine.store.LeaseStore.AcquireReply.Rejected;
-import io.holdfast.engine.store.LeaseStore.ReleaseReply;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.Resource;
@@ -62,17 +61,6 @@ final class MemoryPermits extends MemoryResource {
 			enqueue(command, polls, this.queue.size());
 		}
 		return busy(limitOf(command));
-	}
-
-	@Override
-	ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
-		boolean waited = leave(token);
-		boolean released = end(token);
-		if (next != null && (released || waited || place(next.token()) >= 0 || this.holders.contains(next.token()))) {
-			return released(released, acquire(next, nextPolls, true));
-		}
-		settle();
-		return released(released, null);
 	}
 
 	@Override

@@ -11,6 +11,7 @@ import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
+import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.memory.StoredPermits.StoredHolder;
 import org.jspecify.annotations.Nullable;
 
@@ -50,14 +51,32 @@ abstract sealed class MemoryResource permits MemoryLock, MemoryPermits {
 
 	abstract AcquireReply acquire(AcquireCommand command, boolean polls, boolean enqueue);
 
-	abstract ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls);
-
 	abstract boolean renew(Renewal renewal);
 
 	abstract Standing inspect(int maxHolders, int maxWaiters);
 
 	/** Grant the resource to the heads of the queue as long as they fit. */
 	abstract void settle();
+
+	/** End a token that holds or waits, and process the request of a next token. */
+	final ReleaseReply release(String token, @Nullable AcquireCommand next, boolean nextPolls) {
+		int place = place(token);
+		AcquireCommand left = (place >= 0) ? this.queue.remove(place).command() : null;
+		boolean released = end(token);
+		boolean known = next != null && (place(next.token()) >= 0 || this.holders.contains(next.token()));
+		if (next == null || !released && left == null && !known) {
+			settle();
+			return released(released, null);
+		}
+		if (left != null && !known && isExclusive(left) && isExclusive(next)) {
+			enqueue(next, nextPolls, place);
+		}
+		return released(released, acquire(next, nextPolls, true));
+	}
+
+	private boolean isExclusive(AcquireCommand command) {
+		return this.resource.kind() == Kind.LOCK && command.permits() == Resource.ALL;
+	}
 
 	/** Return the time at which the queue expires, in microseconds. */
 	long queueExpiresAt() {
