@@ -527,19 +527,14 @@ end
 -- Ends the leases of tokens by force, and notifies their instances. Returns for each token whether there was a lease (0
 -- or 1).
 local function force(tokens)
-  local ended, ofInstance = {}, {}
+  local ended = {}
   for i, token in ipairs(tokens) do
     local instance = instanceOf(token)
     ended[i] = endHold(token) and 1 or 0
     if ended[i] == 1 and instance then
-      ofInstance[instance] = ofInstance[instance] or {}
-      table.insert(ofInstance[instance], token)
+      -- Before the notifications of new grants. All grants to the token with a lower fence have ended.
+      send(instance, 'E ' .. integer(nextFence()) .. ' ' .. token)
     end
-  end
-  -- Before the notifications of new grants. All grants to these tokens with a lower fence than the next fence have
-  -- ended.
-  for instance, those in pairs(ofInstance) do
-    send(instance, 'E ' .. integer(nextFence()) .. ' ' .. table.concat(those, ' '))
   end
   settle()
   save()
