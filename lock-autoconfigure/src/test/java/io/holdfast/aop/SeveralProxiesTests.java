@@ -8,8 +8,7 @@ import java.util.concurrent.TimeUnit;
 
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.Semaphore;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -17,7 +16,6 @@ import reactor.core.publisher.Mono;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -31,10 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class SeveralProxiesTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory")
-		.withUserConfiguration(Application.class);
+	private final ApplicationContextRunner runner = TestApplication.runner().withUserConfiguration(Application.class);
 
 	@ParameterizedTest
 	@ValueSource(strings = { "inner", "alias", "made", "madeOfMade", "aliasOfMade" })

@@ -15,10 +15,9 @@ import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastReactiveAutoConfiguration;
 import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
@@ -26,7 +25,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Mono;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContext;
 
@@ -41,10 +39,7 @@ class BlockingBodiesTests {
 
 	private static final Duration PATIENT = Duration.ofSeconds(90);
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastReactiveAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory")
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastReactiveAutoConfiguration.class)
 		.withBean(Shop.class);
 
 	/** Start many calls, which end once all are running. */

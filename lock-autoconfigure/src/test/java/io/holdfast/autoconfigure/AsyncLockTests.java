@@ -12,11 +12,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.holdfast.LockLease;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.aop.InvalidDeclarationException;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -33,9 +33,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class AsyncLockTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory", "spring.lifecycle.timeout-per-shutdown-phase=500ms")
+	private final ApplicationContextRunner runner = TestApplication.runner()
+		.withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=500ms")
 		.withBean(Work.class);
 
 	@ParameterizedTest

@@ -7,11 +7,11 @@ import io.holdfast.aop.LeaseBeanPostProcessor;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -25,10 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class BeanNameTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastReactiveAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory")
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastReactiveAutoConfiguration.class)
 		.withBean(LettuceConnectionFactory.class);
 
 	@Test

@@ -25,6 +25,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
 import org.junit.jupiter.api.BeforeEach;
@@ -40,7 +41,6 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -59,12 +59,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 
 	@BeforeEach
 	void connect() {
-		this.runner = new ApplicationContextRunner()
-			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
-					HoldfastAopAutoConfiguration.class))
-			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
-					"spring.data.redis.port=" + this.redis.port(), "holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
-					"holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:");
+		this.runner = TestApplication.runner(this.redis);
 	}
 
 	@Test

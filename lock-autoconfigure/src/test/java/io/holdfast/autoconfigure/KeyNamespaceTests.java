@@ -34,6 +34,7 @@ import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.CallScope;
 import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -43,8 +44,6 @@ import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.support.ScopeNotActiveException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -70,13 +69,8 @@ class KeyNamespaceTests extends RedisTestCase {
 	@BeforeEach
 	void connect() {
 		TENANT.set("acme");
-		this.withoutNamespace = new ApplicationContextRunner()
-			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
-					HoldfastAopAutoConfiguration.class, HoldfastReactiveAutoConfiguration.class))
-			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
-					"spring.data.redis.port=" + this.redis.port(), "holdfast.redis.command-timeout=5s",
-					"holdfast.lock.key-prefix=" + this.redis.keyPrefix(),
-					"holdfast.semaphore.key-prefix=" + this.redis.keyPrefix() + "semaphore:")
+		this.withoutNamespace = TestApplication.runner(this.redis, HoldfastReactiveAutoConfiguration.class)
+			.withPropertyValues("holdfast.redis.command-timeout=5s")
 			.withBean(Shop.class);
 		this.runner = this.withoutNamespace.withBean(KeyNamespace.class, () -> KeyNamespaceTests::tenant);
 	}

@@ -28,6 +28,7 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.ChildProcess;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -61,9 +62,7 @@ class MemoryBackendTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory");
+	private final ApplicationContextRunner runner = TestApplication.runner();
 
 	/** On a new thread, whose code holds nothing. */
 	private static <T> T onAnotherThread(Supplier<T> call) {

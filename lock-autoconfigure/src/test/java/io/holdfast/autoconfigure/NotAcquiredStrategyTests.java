@@ -21,6 +21,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.CallScope;
+import io.holdfast.testing.TestApplication;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -29,7 +30,6 @@ import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.support.ScopeNotActiveException;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.util.Assert;
 
@@ -44,9 +44,8 @@ class NotAcquiredStrategyTests {
 
 	private static final ThreadLocal<@Nullable String> REQUEST = new ThreadLocal<>();
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory", "holdfast.lock.wait-time=0")
+	private final ApplicationContextRunner runner = TestApplication.runner()
+		.withPropertyValues("holdfast.lock.wait-time=0")
 		.withBean(Shop.class);
 
 	@AfterEach

@@ -16,10 +16,11 @@ import io.holdfast.memory.MemoryLeases;
 import io.holdfast.observation.DefaultLeaseObservationConvention;
 import io.holdfast.observation.DefaultMethodObservationConvention;
 import io.holdfast.observation.HoldfastObservationDocumentation;
+import io.holdfast.observation.LeaseMeters;
 import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.observation.LeaseObservations;
 import io.holdfast.observation.MethodObservationConvention;
-import io.holdfast.observation.LeaseMeters;
+import io.holdfast.testing.TestApplication;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.observation.DefaultMeterObservationHandler;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -31,7 +32,6 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -45,10 +45,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class ObservationAutoConfigurationTests {
 
-	private final ApplicationContextRunner plain = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastObservationAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory");
+	private final ApplicationContextRunner plain = TestApplication.runner(HoldfastObservationAutoConfiguration.class);
 
 	private final ApplicationContextRunner runner = this.plain.withUserConfiguration(Registries.class);
 

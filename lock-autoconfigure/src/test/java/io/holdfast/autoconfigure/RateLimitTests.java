@@ -12,13 +12,12 @@ import java.util.stream.IntStream;
 
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -37,12 +36,7 @@ class RateLimitTests {
 	private final ApplicationContextRunner runner;
 
 	RateLimitTests(TestRedis redis) {
-		this.runner = new ApplicationContextRunner()
-			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
-					HoldfastAopAutoConfiguration.class))
-			.withPropertyValues("spring.data.redis.host=" + redis.host(), "spring.data.redis.port=" + redis.port(),
-					"holdfast.semaphore.key-prefix=" + redis.keyPrefix())
-			.withBean(Mailer.class);
+		this.runner = TestApplication.runner(redis).withBean(Mailer.class);
 	}
 
 	@Test

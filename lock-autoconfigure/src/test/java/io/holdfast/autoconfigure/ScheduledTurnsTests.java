@@ -13,6 +13,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.ScheduledLock;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -20,7 +21,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -40,10 +40,7 @@ class ScheduledTurnsTests {
 	private static final String START = "Each instance runs these scheduled methods in its turn, as they wait for their lock, "
 			+ "which is free after each run: ";
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory")
-		.withUserConfiguration(Scheduling.class);
+	private final ApplicationContextRunner runner = TestApplication.runner().withUserConfiguration(Scheduling.class);
 
 	private void start(ApplicationContextRunner application) {
 		application.run((context) -> assertThat(context).hasNotFailed());
@@ -97,11 +94,7 @@ class ScheduledTurnsTests {
 	@Test
 	@DisplayName("There is no warning without scheduled methods")
 	void notScheduled(CapturedOutput output) {
-		start(new ApplicationContextRunner()
-			.withConfiguration(
-					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-			.withPropertyValues("holdfast.backend=memory")
-			.withBean(Jobs.class));
+		start(TestApplication.runner().withBean(Jobs.class));
 		assertThat(warnings(output)).isEmpty();
 	}
 

@@ -3,6 +3,7 @@ package io.holdfast.autoconfigure;
 import java.util.Map;
 
 import io.holdfast.LockService;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -11,7 +12,6 @@ import org.springframework.aot.AotDetector;
 import org.springframework.beans.BeanUtils;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.support.StaticListableBeanFactory;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
@@ -29,10 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @ExtendWith(OutputCaptureExtension.class)
 class SwitchTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastSwitchAutoConfiguration.class, HoldfastAutoConfiguration.class,
-				HoldfastAopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory");
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastSwitchAutoConfiguration.class);
 
 	@Test
 	@DisplayName("If Holdfast is switched off, one warning says so, also with lazy beans")

@@ -16,17 +16,14 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnLoss;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
@@ -151,57 +148,45 @@ class LossActionsTests {
 	@Test
 	@DisplayName("An interrupt on loss does not wait for slow actions")
 	void interrupts() {
-		new ApplicationContextRunner()
-			.withConfiguration(
-					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-			.withPropertyValues("holdfast.backend=memory")
-			.withBean(Shop.class)
-			.run((context) -> {
-				LockService locks = context.getBean(LockService.class);
-				LockLease lost = locks.acquire("lost");
-				locks.admin().forceRelease("lost");
-				await("lost").atMost(SOON).until(() -> !lost.isHeld());
-				IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::block));
-				await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
-				CompletableFuture<Boolean> interrupted = CompletableFuture
-					.supplyAsync(() -> context.getBean(Shop.class).work());
-				await("at work").atMost(SOON).until(() -> locks.status("work").isLocked());
-				locks.admin().forceRelease("work");
-				assertThat(interrupted).failsWithin(SOON)
-					.withThrowableThat()
-					.withCauseInstanceOf(LeaseLostException.class);
-				this.unblock.countDown();
-			});
+		TestApplication.runner().withBean(Shop.class).run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			LockLease lost = locks.acquire("lost");
+			locks.admin().forceRelease("lost");
+			await("lost").atMost(SOON).until(() -> !lost.isHeld());
+			IntStream.range(0, MANY).forEach((i) -> lost.onLost(this::block));
+			await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
+			CompletableFuture<Boolean> interrupted = CompletableFuture
+				.supplyAsync(() -> context.getBean(Shop.class).work());
+			await("at work").atMost(SOON).until(() -> locks.status("work").isLocked());
+			locks.admin().forceRelease("work");
+			assertThat(interrupted).failsWithin(SOON).withThrowableThat().withCauseInstanceOf(LeaseLostException.class);
+			this.unblock.countDown();
+		});
 	}
 
 	@Test
 	@DisplayName("Calls that ignore the interrupt on loss do not keep a thread each")
 	void ignoredInterrupts() {
-		new ApplicationContextRunner()
-			.withConfiguration(
-					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
-			.withPropertyValues("holdfast.backend=memory")
-			.withBean(Shop.class)
-			.run((context) -> {
-				LockService locks = context.getBean(LockService.class);
-				CountDownLatch begun = new CountDownLatch(MOST);
-				CountDownLatch interrupted = new CountDownLatch(MOST);
-				List<CompletableFuture<?>> calls = IntStream.range(0, MOST)
-					.<CompletableFuture<?>>mapToObj((i) -> CompletableFuture.runAsync(
-							() -> context.getBean(Shop.class).ignore("k" + i, begun, interrupted, this.unblock),
-							(task) -> new Thread(task).start()))
-					.toList();
-				await("at work").atMost(SOON).until(() -> begun.getCount() == 0);
-				IntStream.range(0, MOST).forEach((i) -> locks.admin().forceRelease("k" + i));
-				await("interrupted").atMost(SOON).until(() -> interrupted.getCount() == 0);
-				assertThat(Thread.getAllStackTraces().keySet()).map(Thread::getName)
-					.filteredOn((name) -> name.equals("holdfast-call"))
-					.hasSizeLessThan(2);
-				this.unblock.countDown();
-				assertThat(calls).allSatisfy((call) -> assertThat(call).failsWithin(SOON)
-					.withThrowableThat()
-					.withCauseInstanceOf(LeaseLostException.class));
-			});
+		TestApplication.runner().withBean(Shop.class).run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			CountDownLatch begun = new CountDownLatch(MOST);
+			CountDownLatch interrupted = new CountDownLatch(MOST);
+			List<CompletableFuture<?>> calls = IntStream.range(0, MOST)
+				.<CompletableFuture<?>>mapToObj((i) -> CompletableFuture.runAsync(
+						() -> context.getBean(Shop.class).ignore("k" + i, begun, interrupted, this.unblock),
+						(task) -> new Thread(task).start()))
+				.toList();
+			await("at work").atMost(SOON).until(() -> begun.getCount() == 0);
+			IntStream.range(0, MOST).forEach((i) -> locks.admin().forceRelease("k" + i));
+			await("interrupted").atMost(SOON).until(() -> interrupted.getCount() == 0);
+			assertThat(Thread.getAllStackTraces().keySet()).map(Thread::getName)
+				.filteredOn((name) -> name.equals("holdfast-call"))
+				.hasSizeLessThan(2);
+			this.unblock.countDown();
+			assertThat(calls).allSatisfy((call) -> assertThat(call).failsWithin(SOON)
+				.withThrowableThat()
+				.withCauseInstanceOf(LeaseLostException.class));
+		});
 	}
 
 	static class Shop {

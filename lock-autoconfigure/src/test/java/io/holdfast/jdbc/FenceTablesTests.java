@@ -10,10 +10,9 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.KeyNamespace;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
 import io.holdfast.memory.MemoryLeases;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestDatabase;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,7 +24,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -47,10 +45,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @ExtendWith(OutputCaptureExtension.class)
 class FenceTablesTests {
 
-	private final ApplicationContextRunner application = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastFenceAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory")
+	private final ApplicationContextRunner application = TestApplication.runner(HoldfastFenceAutoConfiguration.class)
 		.withUserConfiguration(Database.class);
 
 	private final ApplicationContextRunner enabled = this.application

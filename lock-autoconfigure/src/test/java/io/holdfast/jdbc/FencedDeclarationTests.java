@@ -9,9 +9,9 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.aop.InvalidDeclarationException;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestTransactions;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.DisplayName;
@@ -35,10 +35,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  */
 class FencedDeclarationTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastFenceAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory");
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastFenceAutoConfiguration.class);
 
 	private static DataSource database() {
 		JdbcDataSource database = new JdbcDataSource();
@@ -184,7 +181,6 @@ class FencedDeclarationTests {
 
 	}
 
-	/** Fenced reader. */
 	static class FencedReader {
 
 		@DistributedLock(fenced = true, mode = LockMode.READ)

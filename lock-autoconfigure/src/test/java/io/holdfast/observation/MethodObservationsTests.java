@@ -17,9 +17,8 @@ import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.MethodObserver;
-import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
-import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
 import io.holdfast.autoconfigure.HoldfastObservationAutoConfiguration;
+import io.holdfast.testing.TestApplication;
 import io.micrometer.common.KeyValues;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
@@ -38,7 +37,6 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -63,10 +61,8 @@ class MethodObservationsTests {
 
 	private final ObservationRegistry registry = ObservationRegistry.create();
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastObservationAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory", "holdfast.lock.wait-time=1s")
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastObservationAutoConfiguration.class)
+		.withPropertyValues("holdfast.lock.wait-time=1s")
 		.withBean(ObservationRegistry.class, () -> this.registry)
 		.withBean(Shop.class)
 		.withBean(AsyncShop.class)

@@ -6,10 +6,16 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 
+import io.holdfast.autoconfigure.HoldfastAopAutoConfiguration;
+import io.holdfast.autoconfigure.HoldfastAutoConfiguration;
+
 import org.springframework.boot.Banner;
 import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ApplicationContextException;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
@@ -66,6 +72,30 @@ public class TestApplication {
 			.registerShutdownHook(false)
 			.properties(Stream.concat(common, properties.stream()).toArray(String[]::new))
 			.run();
+	}
+
+	/**
+	 * Return a runner of contexts that keep their leases in memory.
+	 * @param further auto-configurations besides those of services and annotations
+	 */
+	public static ApplicationContextRunner runner(Class<?>... further) {
+		return new ApplicationContextRunner()
+			.withConfiguration(
+					AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class))
+			.withConfiguration(AutoConfigurations.of(further))
+			.withPropertyValues("holdfast.backend=memory");
+	}
+
+	/**
+	 * Return a runner of contexts on a test's Redis.
+	 * @param redis the test's Redis
+	 * @param further auto-configurations besides those of services and annotations
+	 */
+	public static ApplicationContextRunner runner(TestRedis redis, Class<?>... further) {
+		return runner(further).withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
+			.withPropertyValues("holdfast.backend=redis", "spring.data.redis.host=" + redis.host(),
+					"spring.data.redis.port=" + redis.port(), "holdfast.lock.key-prefix=" + redis.keyPrefix(),
+					"holdfast.semaphore.key-prefix=" + semaphorePrefix(redis.keyPrefix()));
 	}
 
 	/**
