@@ -20,12 +20,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -38,9 +35,8 @@ class LeakDetectionTests extends RedisTestCase {
 
 	private static final String METHOD = Shop.class.getName() + ".sellUntil";
 
-	private ConfigurableApplicationContext start(String... properties) {
-		return TestApplication.start(Application.class, this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
-				List.of(properties));
+	private ConfigurableApplicationContext start(String threshold) {
+		return TestApplication.start(this.redis, Shop.class, "holdfast.leak-detection-threshold=" + threshold);
 	}
 
 	private static LockLease leak(LockService locks) {
@@ -50,91 +46,86 @@ class LeakDetectionTests extends RedisTestCase {
 	@Test
 	@DisplayName("A lease held for longer than the threshold gives a warning with the place of its acquire, and a line at its end")
 	void leaked(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
-			LockService locks = context.getBean(LockService.class);
-			Lease lease = leak(locks);
-			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held after 100 ms"));
-			assertThat(output)
-				.contains("by thread " + Thread.currentThread().getName() + " at " + LeakDetectionTests.class.getName()
-						+ ".leak(LeakDetectionTests.java:")
-				.contains("raise the threshold", "use try-with-resources or withLock");
-			lease.close();
-			await().until(() -> output.getOut().contains("Lock 'leaked' (report), which was still held after 100 ms"));
-			Lease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("permits", 1));
-			await().until(() -> output.getOut().contains("A permit of semaphore 'permits' is still held"));
-			permit.close();
-			assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".leaked(");
-		}
+		ConfigurableApplicationContext context = start("100ms");
+		LockService locks = context.getBean(LockService.class);
+		Lease lease = leak(locks);
+		await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held after 100 ms"));
+		assertThat(output)
+			.contains("by thread " + Thread.currentThread().getName() + " at " + LeakDetectionTests.class.getName()
+					+ ".leak(LeakDetectionTests.java:")
+			.contains("raise the threshold", "use try-with-resources or withLock");
+		lease.close();
+		await().until(() -> output.getOut().contains("Lock 'leaked' (report), which was still held after 100 ms"));
+		Lease permit = context.getBean(SemaphoreService.class).acquire(SemaphoreRequest.of("permits", 1));
+		await().until(() -> output.getOut().contains("A permit of semaphore 'permits' is still held"));
+		permit.close();
+		assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".leaked(");
 	}
 
 	@Test
 	@DisplayName("The place of an annotated method's lock is its caller")
 	void annotated(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
-			context.getBean(Shop.class)
-				.sell(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")));
-			assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".annotated(");
-		}
+		ConfigurableApplicationContext context = start("100ms");
+		context.getBean(Shop.class)
+			.sell(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")));
+		assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".annotated(");
 	}
 
 	@Test
 	@DisplayName("The place of the lock around a chain is its subscription, with any reactive library")
 	void subscribed(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=100ms")) {
-			context.getBean(Shop.class)
-				.sellLater(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")))
-				.blockingAwait();
-			assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".subscribed(");
-		}
+		ConfigurableApplicationContext context = start("100ms");
+		context.getBean(Shop.class)
+			.sellLater(() -> await().until(() -> output.getOut().contains("Lock 'shop' (shop) is still held")))
+			.blockingAwait();
+		assertThat(output).contains(" at " + LeakDetectionTests.class.getName() + ".subscribed(");
 	}
 
 	@Test
 	@DisplayName("A lease whose caller has gone during its method is named, before and after the threshold")
 	void callerGone(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
-			CompletableFuture<String> work = new CompletableFuture<>();
-			Shop shop = context.getBean(Shop.class);
-			LockService locks = context.getBean(LockService.class);
-			CompletableFuture<String> early = shop.sellUntil("early", work);
-			CompletableFuture<String> late = shop.sellUntil("late", work);
-			CompletableFuture<String> several = locks.withLockAsync(LockRequest.ofAll(List.of("a", "b")), () -> work);
-			await().until(() -> work.getNumberOfDependents() == 3);
-			early.cancel(true);
-			await().until(() -> output.getOut().contains("Lock 'late' (" + METHOD + ") is still held after 500 ms")
-					&& output.getOut().contains("Lock 'a, b' is still held after 500 ms"));
-			assertThat(line(output, "Lock 'early' (" + METHOD + ") is still held after 500 ms"))
-				.contains(" at " + LeakDetectionTests.class.getName() + ".callerGone(")
-				.contains("Its caller has gone (it cancelled, or timed out), and the method goes on", "maxHold")
-				.doesNotContain("try-with-resources");
-			assertThat(line(output, "Lock 'late' (" + METHOD + ") is still held")).contains("try-with-resources")
-				.doesNotContain("caller has gone");
-			late.orTimeout(1, TimeUnit.MILLISECONDS);
-			several.complete("enough");
-			await().until(() -> output.getOut()
-				.contains("Lock 'late' (" + METHOD + ") is held for longer than 500 ms. Its caller has gone")
-					&& output.getOut().contains("Lock 'a, b' is held for longer than 500 ms. Its caller has gone"));
-			work.complete("sold");
-			await().until(() -> !locks.status("early").isLocked() && !locks.status("late").isLocked()
-					&& !locks.status("a").isLocked());
-		}
+		ConfigurableApplicationContext context = start("500ms");
+		CompletableFuture<String> work = new CompletableFuture<>();
+		Shop shop = context.getBean(Shop.class);
+		LockService locks = context.getBean(LockService.class);
+		CompletableFuture<String> early = shop.sellUntil("early", work);
+		CompletableFuture<String> late = shop.sellUntil("late", work);
+		CompletableFuture<String> several = locks.withLockAsync(LockRequest.ofAll(List.of("a", "b")), () -> work);
+		await().until(() -> work.getNumberOfDependents() == 3);
+		early.cancel(true);
+		await().until(() -> output.getOut().contains("Lock 'late' (" + METHOD + ") is still held after 500 ms")
+				&& output.getOut().contains("Lock 'a, b' is still held after 500 ms"));
+		assertThat(line(output, "Lock 'early' (" + METHOD + ") is still held after 500 ms"))
+			.contains(" at " + LeakDetectionTests.class.getName() + ".callerGone(")
+			.contains("Its caller has gone (it cancelled, or timed out), and the method goes on", "maxHold")
+			.doesNotContain("try-with-resources");
+		assertThat(line(output, "Lock 'late' (" + METHOD + ") is still held")).contains("try-with-resources")
+			.doesNotContain("caller has gone");
+		late.orTimeout(1, TimeUnit.MILLISECONDS);
+		several.complete("enough");
+		await().until(() -> output.getOut()
+			.contains("Lock 'late' (" + METHOD + ") is held for longer than 500 ms. Its caller has gone")
+				&& output.getOut().contains("Lock 'a, b' is held for longer than 500 ms. Its caller has gone"));
+		work.complete("sold");
+		await().until(() -> !locks.status("early").isLocked() && !locks.status("late").isLocked()
+				&& !locks.status("a").isLocked());
 	}
 
 	@Test
 	@DisplayName("A lease is not named for the gone caller of a nested call")
 	void nestedCallerGone(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
-			LockService locks = context.getBean(LockService.class);
-			locks.withLock("outer", () -> {
-				CompletableFuture<String> work = new CompletableFuture<>();
-				CompletableFuture<String> nested = locks.withLockAsync("outer", () -> work);
-				await().until(() -> work.getNumberOfDependents() == 1);
-				nested.cancel(true);
-				work.complete("done");
-				await().until(() -> output.getOut().contains("Lock 'outer' is still held after 500 ms"));
-			});
-			assertThat(line(output, "Lock 'outer' is still held")).contains("try-with-resources")
-				.doesNotContain("caller has gone");
-		}
+		ConfigurableApplicationContext context = start("500ms");
+		LockService locks = context.getBean(LockService.class);
+		locks.withLock("outer", () -> {
+			CompletableFuture<String> work = new CompletableFuture<>();
+			CompletableFuture<String> nested = locks.withLockAsync("outer", () -> work);
+			await().until(() -> work.getNumberOfDependents() == 1);
+			nested.cancel(true);
+			work.complete("done");
+			await().until(() -> output.getOut().contains("Lock 'outer' is still held after 500 ms"));
+		});
+		assertThat(line(output, "Lock 'outer' is still held")).contains("try-with-resources")
+			.doesNotContain("caller has gone");
 	}
 
 	private static String line(CapturedOutput output, String part) {
@@ -144,41 +135,38 @@ class LeakDetectionTests extends RedisTestCase {
 	@Test
 	@DisplayName("A lease that is released before the threshold gives no warning")
 	void released(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=500ms")) {
-			LockService locks = context.getBean(LockService.class);
-			locks.acquire("released").close();
-			// This later grant would give the later warning.
-			Lease lease = leak(locks);
-			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
-			lease.close();
-			assertThat(output).doesNotContain("'released'");
-		}
+		ConfigurableApplicationContext context = start("500ms");
+		LockService locks = context.getBean(LockService.class);
+		locks.acquire("released").close();
+		// This later grant would give the later warning.
+		Lease lease = leak(locks);
+		await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
+		lease.close();
+		assertThat(output).doesNotContain("'released'");
 	}
 
 	@Slow
 	@Test
 	@DisplayName("A lease that is lost at the threshold, as after a pause of the JVM, gives no warning")
 	void lost(CapturedOutput output) {
-		try (ConfigurableApplicationContext context = start("holdfast.leak-detection-threshold=3s")) {
-			LockService locks = context.getBean(LockService.class);
-			LockLease lost = locks.acquire("lost");
-			Lease leaked = leak(locks);
-			long threshold = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(3200);
-			await().until(() -> System.nanoTime() - threshold > 0);
-			locks.admin().forceRelease("lost");
-			assertThat(lost.isHeld()).isFalse();
-			await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
-			assertThat(output).doesNotContain("Lock 'lost' is still held");
-			leaked.close();
-		}
+		ConfigurableApplicationContext context = start("3s");
+		LockService locks = context.getBean(LockService.class);
+		LockLease lost = locks.acquire("lost");
+		Lease leaked = leak(locks);
+		long threshold = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(3200);
+		await().until(() -> System.nanoTime() - threshold > 0);
+		locks.admin().forceRelease("lost");
+		assertThat(lost.isHeld()).isFalse();
+		await().until(() -> output.getOut().contains("Lock 'leaked' (report) is still held"));
+		assertThat(output).doesNotContain("Lock 'lost' is still held");
+		leaked.close();
 	}
 
 	@Test
 	@DisplayName("Without a threshold there is no detector")
 	void off() {
-		try (ConfigurableApplicationContext context = start()) {
-			assertThat(context.getBeanProvider(LeakDetector.class).stream()).isEmpty();
-		}
+		ConfigurableApplicationContext context = TestApplication.start(this.redis);
+		assertThat(context.getBeanProvider(LeakDetector.class).stream()).isEmpty();
 	}
 
 	static class Shop {
@@ -197,13 +185,6 @@ class LeakDetectionTests extends RedisTestCase {
 		public Completable sellLater(Runnable work) {
 			return Completable.fromRunnable(work);
 		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	@Import(Shop.class)
-	static class Application {
 
 	}
 
