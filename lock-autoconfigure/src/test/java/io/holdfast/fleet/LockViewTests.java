@@ -135,13 +135,15 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("lock() locks although the interrupt flag is set, and keeps the flag")
-	void lockKeepsFlag() {
+	@DisplayName("lock() and unlock() work although the interrupt flag is set, and keep the flag")
+	void lockAndUnlockKeepFlag() {
 		Thread.currentThread().interrupt();
 		this.lock.lock();
-		assertThat(Thread.interrupted()).isTrue();
+		assertThat(Thread.currentThread().isInterrupted()).isTrue();
 		assertThat(this.lock.isHeldByCurrentThread()).isTrue();
 		this.lock.unlock();
+		assertThat(Thread.interrupted()).isTrue();
+		assertThat(fleet.owner(this.key)).isNull();
 	}
 
 	@Test
@@ -159,16 +161,6 @@ class LockViewTests extends FleetTestCase {
 		awaitStillWaiting(call);
 		this.othersLock.unlock();
 		assertThat(call.get()).as("interrupt flag after lock()").isTrue();
-	}
-
-	@Test
-	@DisplayName("unlock() releases although the interrupt flag is set, and keeps the flag")
-	void unlockKeepsFlag() {
-		this.lock.lock();
-		Thread.currentThread().interrupt();
-		this.lock.unlock();
-		assertThat(Thread.interrupted()).isTrue();
-		assertThat(fleet.owner(this.key)).isNull();
 	}
 
 	@Test

@@ -10,7 +10,6 @@ import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.InstanceInfo;
 import io.holdfast.engine.store.InstanceStore;
 import io.holdfast.engine.store.LeaseStore;
-import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.Standing;
 import io.holdfast.engine.store.LeaseStore.TokenState;
 import io.holdfast.engine.store.Resource;
@@ -56,9 +55,30 @@ class RedisFleetStoreTests extends RedisFleetContract {
 
 	private final TestRedis redis;
 
+	private final StringRedisTemplate template;
+
+	private final String prefix;
+
 	RedisFleetStoreTests(TestRedis redis) {
 		super(new TestStores(redis.keyPrefix() + PREFIX, redis.template(), redis::connectionFactory));
 		this.redis = redis;
+		this.template = redis.template();
+		this.prefix = redis.keyPrefix() + PREFIX;
+	}
+
+	private PermitKeys semaphoreKeys() {
+		return PermitKeys.of(this.prefix + "semaphore:" + KEY, false);
+	}
+
+	/**
+	 * Open a polling store with its own prefix of locks, closed at the end of the test.
+	 */
+	private LeaseStore store(RedisServer server, String lockPrefix) {
+		LeaseStore store = new RedisLeaseStore(this.redis.connectionFactory(server.host(), server.port()),
+				new RedisStoreOptions(lockPrefix, "semaphore:", "wake:", null, Duration.ofSeconds(20),
+						Duration.ofSeconds(5), true, "fleet", null, null));
+		this.redis.closeAtEnd(store::close);
+		return store;
 	}
 
 	@Test
@@ -68,9 +88,9 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			granted(this.a.acquire(lock(key), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			busy(this.b.acquire(lock(key), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
 		}
-		this.redis.template().opsForHash().put(this.redis.keyPrefix() + PREFIX + "lock:hash", "field", "value");
-		this.redis.template().opsForZSet().add(this.redis.keyPrefix() + PREFIX + "lock:zset", "value", 1);
-		this.redis.template().opsForValue().set(this.redis.keyPrefix() + PREFIX + "another", "value");
+		this.template.opsForHash().put(this.prefix + "lock:hash", "field", "value");
+		this.template.opsForZSet().add(this.prefix + "lock:zset", "value", 1);
+		this.template.opsForValue().set(this.prefix + "another", "value");
 		assertThat(walk(Kind.LOCK, 100)).containsExactlyInAnyOrder("my:queue", "my:fence", "x:state", "{a}b",
 				"{a}b:mystate", "a{b", "a}");
 		assertThat(walk(Kind.SEMAPHORE, 100)).isEmpty();
@@ -80,8 +100,8 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("A scan skips fences and states, which tell neither holders nor waiters")
 	void leavesOutWhatSaysNothing() {
 		Resource readWrite = new Resource(Kind.LOCK, "another");
-		granted(this.a.acquire(readWrite, new AcquireCommand(this.a.token("1"), 1, Resource.ALL, true, LEASE, CLAIM)));
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("2"), 1, 5, true, LEASE, CLAIM)));
+		granted(this.a.acquire(readWrite, command(this.a, "1", 1, Resource.ALL)));
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "2", 1)));
 		granted(this.a.acquire("3"));
 		this.a.release("3");
 		assertThat(get(this.a.store.fleet().scan(Kind.LOCK, null, 100)).finds()).extracting("key")
@@ -99,25 +119,19 @@ class RedisFleetStoreTests extends RedisFleetContract {
 		for (int i = 0; i < 200; i++) {
 			template.opsForValue().set("{lock:key " + i + "}" + suffix, "1");
 		}
-		LeaseStore store = new RedisLeaseStore(template.getRequiredConnectionFactory(), new RedisStoreOptions("lock:",
-				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
+		LeaseStore store = store(server, "lock:");
 		assertThat(get(store.fleet().scan(Kind.LOCK, null, 1))).isEqualTo(new Page(List.of(), null));
-		store.close();
 	}
 
 	@Test
 	@DisplayName("With an empty prefix, neither semaphores nor companions are taken for locks")
 	void tellsLocksWithoutPrefix() {
-		RedisServer server = this.redis.startServer();
-		RedisConnectionFactory connections = this.redis.connectionFactory(server.host(), server.port());
-		LeaseStore store = new RedisLeaseStore(connections, new RedisStoreOptions("", "semaphore:", "wake:", null,
-				Duration.ofSeconds(20), Duration.ofSeconds(5), true, "fleet", null, null));
+		LeaseStore store = store(this.redis.startServer(), "");
 		get(store.acquire(lock("a"), Commands.forLock(this.a.token("1"), LEASE, CLAIM), true));
 		get(store.acquire(lock("a"), Commands.forLock(this.b.token("1"), LEASE, CLAIM), true));
-		get(store.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 1, 1, true, LEASE, CLAIM), true));
+		get(store.acquire(SEMAPHORE, command(this.a, "1", 1, 1), true));
 		assertThat(get(store.fleet().scan(Kind.LOCK, null, 100)).finds()).extracting("key").containsOnly("a");
 		assertThat(get(store.fleet().scan(Kind.SEMAPHORE, null, 100)).finds()).extracting("key").containsExactly(KEY);
-		store.close();
 	}
 
 	@ParameterizedTest
@@ -125,10 +139,10 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			TOKEN + ":99999999999999999999", TOKEN + "99999999999999999999:1", TOKEN + ":-1", ":1" })
 	@DisplayName("A foreign or damaged entry among the holders of permits counts as a holder without an instance")
 	void tellsOfForeignHolders(String entry) {
-		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
-		this.redis.template().opsForZSet().add(semaphore.holders(), entry, 9e15);
-		Standing standing = get(this.a.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 10, 10));
+		PermitKeys semaphore = semaphoreKeys();
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 2)));
+		this.template.opsForZSet().add(semaphore.holders(), entry, 9e15);
+		Standing standing = look(Kind.SEMAPHORE, KEY);
 		assertThat(standing.holderCount()).isEqualTo(2);
 		assertThat(standing.holders()).extracting(TokenState::instance).containsExactly(Tokens.shown(this.a.id), null);
 		assertThat(walk(Kind.SEMAPHORE, 100)).containsExactly(KEY);
@@ -141,52 +155,49 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@ValueSource(strings = { "many", "", "-5", "1e30", "inf", "nan", "99999999999999999999" })
 	@DisplayName("Foreign or damaged numbers of a semaphore hide neither its holders nor its permits")
 	void tellsOfWhatHasForeignNumbers(String number) {
-		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
-		granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
-		this.redis.template().opsForHash().put(semaphore.state(), "used", number);
-		this.redis.template().opsForHash().put(semaphore.state(), "asked", number);
-		this.redis.template().opsForValue().set(semaphore.limit(), number);
-		Standing standing = get(this.a.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 10, 10));
+		PermitKeys semaphore = semaphoreKeys();
+		granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 2)));
+		this.template.opsForHash().put(semaphore.state(), "used", number);
+		this.template.opsForHash().put(semaphore.state(), "asked", number);
+		this.template.opsForValue().set(semaphore.limit(), number);
+		Standing standing = look(Kind.SEMAPHORE, KEY);
 		assertThat(standing.limit()).isNull();
 		assertThat(standing.asked()).isZero();
 		assertThat(standing.used()).isEqualTo(2);
 		assertThat(get(this.a.store.inspect(SEMAPHORE, 10, 0)).used()).isEqualTo(2);
 		granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("2"), LEASE, CLAIM)));
-		this.redis.template()
-			.opsForValue()
-			.set(LockKeys.of(this.redis.keyPrefix() + PREFIX + "lock:" + KEY, false).fence(), number);
-		assertThat(get(this.a.store.inspect(new Resource(Kind.LOCK, KEY), 10, 10)).fence()).isZero();
+		this.template.opsForValue().set(LockKeys.of(this.prefix + "lock:" + KEY, false).fence(), number);
+		assertThat(look(Kind.LOCK, KEY).fence()).isZero();
 	}
 
 	@Test
 	@DisplayName("A holder is listed although another program replaced a companion of the key")
 	void tellsOfWhatHasOtherThingsBesideIt() {
-		String lockKey = this.redis.keyPrefix() + PREFIX + "lock:" + KEY;
-		PermitKeys semaphore = PermitKeys.of(this.redis.keyPrefix() + PREFIX + "semaphore:" + KEY, false);
+		String lockKey = this.prefix + "lock:" + KEY;
+		PermitKeys semaphore = semaphoreKeys();
 		LockKeys lock = LockKeys.of(lockKey, false);
 		for (String beside : List.of(lock.queue(), lock.fence())) {
 			granted(this.a.acquire(lock(KEY), Commands.forLock(this.a.token("1"), LEASE, CLAIM)));
 			replaceByList(beside);
-			Standing standing = get(this.a.store.inspect(new Resource(Kind.LOCK, KEY), 10, 10));
+			Standing standing = look(Kind.LOCK, KEY);
 			assertThat(standing.holders()).as(beside)
 				.extracting(TokenState::instance)
 				.containsExactly(Tokens.shown(this.a.id));
-			this.redis.template().delete(List.of(beside, lockKey));
+			this.template.delete(List.of(beside, lockKey));
 		}
 		for (String beside : List.of(semaphore.queue(), semaphore.state(), semaphore.limit())) {
-			granted(this.a.acquire(SEMAPHORE, new AcquireCommand(this.a.token("1"), 2, 5, true, LEASE, CLAIM)));
+			granted(this.a.acquire(SEMAPHORE, command(this.a, "1", 2)));
 			replaceByList(beside);
-			Standing standing = get(this.a.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 10, 10));
+			Standing standing = look(Kind.SEMAPHORE, KEY);
 			assertThat(standing.used()).as(beside).isEqualTo(2);
 			assertThat(standing.holders()).extracting(TokenState::instance).containsExactly(Tokens.shown(this.a.id));
-			this.redis.template()
-				.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.limit()));
+			this.template.delete(List.of(semaphore.holders(), semaphore.queue(), semaphore.state(), semaphore.limit()));
 		}
 	}
 
 	private void replaceByList(String key) {
-		this.redis.template().delete(key);
-		this.redis.template().opsForList().rightPush(key, "a list");
+		this.template.delete(key);
+		this.template.opsForList().rightPush(key, "a list");
 	}
 
 	@Test
@@ -225,18 +236,18 @@ class RedisFleetStoreTests extends RedisFleetContract {
 			+ " removed")
 	void tellsOfThoseWithTheSamePrefixes() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
-		String key = this.redis.keyPrefix() + PREFIX + "fleet";
+		String key = this.prefix + "fleet";
 		LeaseStore other = new RedisLeaseStore(this.redis.connectionFactory(), new RedisStoreOptions("another",
 				"semaphore:", "wake:", null, Duration.ofSeconds(20), Duration.ofSeconds(5), true, key, null, null));
 		get(other.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(1)));
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
-		this.redis.template().opsForHash().put(key, this.c.id, "9999999999999 whatever");
-		assertThat(this.redis.template().opsForHash().size(key)).isEqualTo(3);
+		this.template.opsForHash().put(key, this.c.id, "9999999999999 whatever");
+		assertThat(this.template.opsForHash().size(key)).isEqualTo(3);
 		assertThat(get(this.c.store.instances().members(Duration.ofMinutes(1), 10))).extracting("instance")
 			.containsExactly(Tokens.shown(this.b.id));
 		assertThat(get(this.c.store.instances().ask(this.c.id, this.c.id)).absent()).isEmpty();
 		get(this.b.store.instances().join(this.b.id, info, Duration.ZERO, Duration.ofMinutes(1)));
-		assertThat(this.redis.template().opsForHash().keys(key)).containsExactlyInAnyOrder(this.a.id, this.b.id);
+		assertThat(this.template.opsForHash().keys(key)).containsExactlyInAnyOrder(this.a.id, this.b.id);
 		other.close();
 	}
 
@@ -274,7 +285,7 @@ class RedisFleetStoreTests extends RedisFleetContract {
 					+ " this one speaks 1. Start this application with a newer version of Holdfast");
 		assertThat(join(speaking("lock:", 2, 0), this.c.id)).as("a version between both").isNull();
 		assertThat(join(speaking("lock:", 4, 2), "d".repeat(32))).as("the newest version that fits").isNull();
-		HashOperations<String, String, String> instances = this.redis.template().opsForHash();
+		HashOperations<String, String, String> instances = this.template.opsForHash();
 		String key = this.redis.keyPrefix() + "protocol";
 		// An instance of the first version does not compare versions.
 		instances.put(key, this.a.id,
@@ -299,13 +310,13 @@ class RedisFleetStoreTests extends RedisFleetContract {
 	@DisplayName("Keys of instances and reports expire")
 	void letsAllExpire() {
 		InstanceInfo info = new InstanceInfo("shop", "host", 1);
-		String key = this.redis.keyPrefix() + PREFIX + "fleet";
+		String key = this.prefix + "fleet";
 		get(this.a.store.instances().join(this.a.id, info, Duration.ZERO, Duration.ofMinutes(15)));
 		get(this.a.store.instances().answer(this.a.id, "text"));
-		assertThat(this.redis.template().getExpire(key)).isBetween(800L, 900L);
-		assertThat(this.redis.template().getExpire(key + ":report:" + this.a.id)).isBetween(5L, 10L);
+		assertThat(this.template.getExpire(key)).isBetween(800L, 900L);
+		assertThat(this.template.getExpire(key + ":report:" + this.a.id)).isBetween(5L, 10L);
 		get(this.a.store.instances().leave(this.a.id));
-		assertThat(this.redis.template().hasKey(key)).isFalse();
+		assertThat(this.template.hasKey(key)).isFalse();
 	}
 
 }

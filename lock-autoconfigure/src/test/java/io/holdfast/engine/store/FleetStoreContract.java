@@ -29,11 +29,11 @@ public abstract class FleetStoreContract extends StoreContract {
 
 	private static final int LIMIT = 5;
 
-	private static AcquireCommand command(Instance instance, String n, int permits) {
+	protected static AcquireCommand command(Instance instance, String n, int permits) {
 		return command(instance, n, permits, LIMIT);
 	}
 
-	private static AcquireCommand command(Instance instance, String n, int permits, int limit) {
+	protected static AcquireCommand command(Instance instance, String n, int permits, int limit) {
 		return PermitHoldingContract.command(instance, n, permits, limit);
 	}
 
