@@ -18,6 +18,7 @@ import io.holdfast.engine.EngineObserver;
 import io.holdfast.engine.ObservedRequest;
 import io.holdfast.observation.LeaseObservationConvention;
 import io.holdfast.reactive.ReactiveLockService;
+import io.holdfast.testing.TestApplication;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -39,11 +39,9 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class CircularBeansTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				HoldfastReactiveAutoConfiguration.class, HoldfastObservationAutoConfiguration.class))
-		.withAllowCircularReferences(false)
-		.withPropertyValues("holdfast.backend=memory");
+	private final ApplicationContextRunner runner = TestApplication
+		.runner(HoldfastReactiveAutoConfiguration.class, HoldfastObservationAutoConfiguration.class)
+		.withAllowCircularReferences(false);
 
 	@ParameterizedTest
 	@ValueSource(classes = { Namespace.class, IndirectNamespace.class })

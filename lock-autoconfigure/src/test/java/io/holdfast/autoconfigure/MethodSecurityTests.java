@@ -10,6 +10,7 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestTransactions;
 import jakarta.validation.ConstraintViolationException;
 import jakarta.validation.constraints.NotBlank;
@@ -21,7 +22,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.validation.autoconfigure.ValidationAutoConfiguration;
@@ -47,10 +47,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  */
 class MethodSecurityTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastAopAutoConfiguration.class,
-				ValidationAutoConfiguration.class, AopAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory", "spring.lifecycle.timeout-per-shutdown-phase=500ms")
+	private final ApplicationContextRunner runner = TestApplication
+		.runner(ValidationAutoConfiguration.class, AopAutoConfiguration.class)
+		.withPropertyValues("spring.lifecycle.timeout-per-shutdown-phase=500ms")
 		.withUserConfiguration(Application.class);
 
 	@AfterEach
