@@ -6,9 +6,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-/**
- * Which characters keys may have.
- */
 class KeyCharacterTests {
 
 	@ParameterizedTest

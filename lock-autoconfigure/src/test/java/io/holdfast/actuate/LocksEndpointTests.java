@@ -35,9 +35,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Endpoint of locks.
- */
 class LocksEndpointTests {
 
 	@AutoClose

@@ -27,9 +27,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Endpoint of semaphores.
- */
 class SemaphoresEndpointTests {
 
 	@AutoClose

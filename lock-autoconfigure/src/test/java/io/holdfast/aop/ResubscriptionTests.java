@@ -217,7 +217,6 @@ class ResubscriptionTests extends LockedTestCase {
 
 	}
 
-	/** Strategy of the current thread. */
 	@Scope("prototype")
 	static class ThreadStrategy implements NotAcquiredStrategy {
 

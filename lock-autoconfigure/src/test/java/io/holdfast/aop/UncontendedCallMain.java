@@ -147,7 +147,6 @@ public final class UncontendedCallMain {
 				: Stream.empty();
 	}
 
-	/** Calls in order. */
 	public static final class Calls {
 
 		/** Pairs of calling class and called method. */

@@ -396,7 +396,6 @@ class GoneCallerTests {
 
 	}
 
-	/** Begins work by an API. */
 	interface Call {
 
 		CompletableFuture<?> begin(ConfigurableApplicationContext instance, String key, Body work);

@@ -267,7 +267,6 @@ class PoolThreadTests {
 		pool.shutdown();
 	}
 
-	/** Blocking call. */
 	@FunctionalInterface
 	interface Call {
 

@@ -134,9 +134,6 @@ class AnnotatedMethodsTests {
 
 	}
 
-	/**
-	 * Shop whose methods run the given code.
-	 */
 	private interface Call {
 
 		void with(Runnable body);

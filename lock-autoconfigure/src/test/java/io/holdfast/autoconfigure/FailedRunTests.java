@@ -73,14 +73,12 @@ class FailedRunTests extends RedisTestCase {
 		this.locks = this.context.getBean(LockService.class);
 	}
 
-	/** Call of a method with a future. */
 	interface FutureCall {
 
 		CompletableFuture<?> of(Jobs jobs) throws Exception;
 
 	}
 
-	/** Call of a method, until its end. */
 	interface Call {
 
 		@Nullable Object of(Jobs jobs) throws Exception;
@@ -308,7 +306,6 @@ class FailedRunTests extends RedisTestCase {
 		}
 	}
 
-	/** Call of code by a service. */
 	interface ServiceCall {
 
 		void run(LockService locks, LockRequest request, Callable<String> body) throws Exception;

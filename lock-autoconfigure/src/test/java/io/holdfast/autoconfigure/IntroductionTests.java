@@ -25,9 +25,6 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Introduction of instances to each other.
- */
 class IntroductionTests extends RedisTestCase {
 
 	private ConfigurableApplicationContext start(String name) {

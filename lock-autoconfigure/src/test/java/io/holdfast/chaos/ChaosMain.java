@@ -158,7 +158,6 @@ final class ChaosMain {
 		}
 	}
 
-	/** The application, with observations. */
 	@Configuration(proxyBeanMethods = false)
 	static class Observed extends TestApplication {
 

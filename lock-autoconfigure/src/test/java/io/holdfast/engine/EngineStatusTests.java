@@ -12,9 +12,6 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/**
- * Status of an engine.
- */
 class EngineStatusTests extends ScriptedEngine {
 
 	private int failing() {

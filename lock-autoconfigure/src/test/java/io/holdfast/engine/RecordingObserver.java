@@ -7,9 +7,6 @@ import io.holdfast.NotAcquiredException;
 import io.holdfast.engine.store.Resource.Kind;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Observer that records each event as a line.
- */
 public class RecordingObserver implements EngineObserver {
 
 	private final List<String> lines = new ArrayList<>();

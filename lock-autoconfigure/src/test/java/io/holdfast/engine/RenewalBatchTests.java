@@ -15,9 +15,6 @@ import org.junit.jupiter.api.Test;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-/**
- * Batches of renewals.
- */
 class RenewalBatchTests extends ScriptedEngine {
 
 	private static final int BATCH = 430;

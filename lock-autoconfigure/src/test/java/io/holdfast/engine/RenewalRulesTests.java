@@ -18,9 +18,6 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-/**
- * Renewal and loss.
- */
 class RenewalRulesTests extends ScriptedEngine {
 
 	@Test

@@ -184,7 +184,6 @@ sealed interface Step {
 	record Force(int key, int at) implements Step {
 	}
 
-	/** Loss of all data of the store. */
 	record DataLoss(int at) implements Step {
 	}
 
@@ -255,9 +254,6 @@ sealed interface Step {
 		}
 	}
 
-	/**
-	 * API of an acquisition.
-	 */
 	enum Api {
 
 		/** Blocking call that can be interrupted. */
@@ -285,9 +281,6 @@ sealed interface Step {
 
 	}
 
-	/**
-	 * Kind of access.
-	 */
 	enum Access {
 
 		EXCLUSIVE, READ, PERMITS
@@ -321,9 +314,6 @@ sealed interface Step {
 
 	}
 
-	/**
-	 * Fate of a command.
-	 */
 	enum Fate {
 
 		/** Executed, without a reply. */

@@ -288,11 +288,6 @@ final class ViewUse {
 			.why((this.user.name + ": " + message).replace(' ', '-')));
 	}
 
-	/**
-	 * Interruptible call.
-	 *
-	 * @param <L> the type of lease
-	 */
 	interface Call<L> {
 
 		L call() throws InterruptedException;

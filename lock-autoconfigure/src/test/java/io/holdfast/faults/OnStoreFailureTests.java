@@ -346,7 +346,6 @@ class OnStoreFailureTests extends ProxiedTestCase {
 
 	}
 
-	/** Names of observed methods, and whether they ran unguarded. */
 	static class Observed implements ObservationHandler<Observation.Context> {
 
 		private final List<String> ended = new CopyOnWriteArrayList<>();

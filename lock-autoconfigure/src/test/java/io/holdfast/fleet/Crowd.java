@@ -58,7 +58,6 @@ final class Crowd {
 		}
 	}
 
-	/** A task of a thread. */
 	interface Task {
 
 		void run() throws Exception;

@@ -107,7 +107,6 @@ class FenceChaosTests {
 		}
 	}
 
-	/** Kinds of sale. */
 	enum Sale {
 
 		WITHIN(false), READ_BEFORE(false), FENCED_WITHIN(true), FENCED_READ_BEFORE(true);

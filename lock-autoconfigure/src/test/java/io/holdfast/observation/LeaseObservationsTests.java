@@ -33,9 +33,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatRuntimeException;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Observations of requests and of leases.
- */
 class LeaseObservationsTests {
 
 	private static final LockRequest STOCK = LockRequest.of("stock:SKU1").name("stock");

@@ -25,9 +25,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Optimistic transactions over Jedis.
- */
 @WithRedis
 class JedisOptimisticTransactionTests extends OptimisticTransactionContract {
 

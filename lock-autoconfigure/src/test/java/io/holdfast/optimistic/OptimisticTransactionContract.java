@@ -41,9 +41,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
-/**
- * Contract of optimistic transactions, for each driver.
- */
 abstract class OptimisticTransactionContract extends OptimisticConflictContract {
 
 	OptimisticTransactionContract(TestRedis redis) {
@@ -293,7 +290,6 @@ abstract class OptimisticTransactionContract extends OptimisticConflictContract 
 		return one;
 	}
 
-	/** Ends of a transaction. */
 	enum End {
 
 		WITHOUT_WRITES, WRITTEN, FAILED_ATTEMPT, FAILED_WRITER, FAILED_COMMAND, REFUSED_COMMAND, CONFLICT

@@ -10,9 +10,6 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
 
-/**
- * Lease with a scripted loss and release.
- */
 final class ScriptedLease implements LockLease {
 
 	final AtomicInteger releases = new AtomicInteger();

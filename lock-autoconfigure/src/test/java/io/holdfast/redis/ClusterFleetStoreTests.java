@@ -6,9 +6,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/**
- * Fleet store in a Redis cluster.
- */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
 class ClusterFleetStoreTests extends RedisFleetContract {

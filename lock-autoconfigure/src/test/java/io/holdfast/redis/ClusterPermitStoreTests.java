@@ -11,9 +11,6 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/**
- * The contract of permits in a Redis cluster.
- */
 @WithRedis
 @Execution(ExecutionMode.CONCURRENT)
 @Slow

@@ -17,9 +17,6 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.util.StringUtils;
 
-/**
- * Tests of stores on their own server.
- */
 abstract class OwnServerTestCase extends RedisTestCase {
 
 	static final String INSTANCE = "0123456789abcdef0123456789abcdef";

@@ -4,9 +4,6 @@ import io.holdfast.engine.store.InstanceStoreContract;
 import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.AfterEach;
 
-/**
- * Contract of fleet stores in Redis.
- */
 abstract class RedisFleetContract extends InstanceStoreContract {
 
 	/** Prefix behind a test's own, with all characters that patterns interpret. */

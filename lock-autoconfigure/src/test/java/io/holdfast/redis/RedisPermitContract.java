@@ -15,9 +15,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/**
- * The contract of permits for stores in Redis.
- */
 abstract class RedisPermitContract extends ModeOrderContract {
 
 	protected final TestStores stores;

@@ -7,7 +7,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** Ping of a Redis without a driver. */
 final class RedisPing {
 
 	private static final int TIMEOUT_MILLIS = 2000;

@@ -12,9 +12,6 @@ import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-/**
- * Collecting and answering of reports.
- */
 class ReportCollectorTests extends ScriptedEngine {
 
 	private static final InstanceReport OWN = new InstanceReport("00000000", List.of(), List.of(), false);

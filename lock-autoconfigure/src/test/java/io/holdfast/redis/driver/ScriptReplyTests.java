@@ -12,9 +12,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-/**
- * Values of the replies of scripts.
- */
 class ScriptReplyTests {
 
 	@ParameterizedTest

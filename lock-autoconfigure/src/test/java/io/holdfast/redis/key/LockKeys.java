@@ -2,9 +2,6 @@ package io.holdfast.redis.key;
 
 import io.holdfast.engine.store.Resource.Kind;
 
-/**
- * The keys of a lock by their names.
- */
 public record LockKeys(String lock, String queue, String fence, String seen) {
 
 	/** Return the keys of a lock, by its key with the prefix, which has no hash tag. */
