@@ -226,7 +226,7 @@ final class Hold {
 	String description() {
 		return (resource().kind() == Kind.SEMAPHORE)
 				? ((permits() == 1) ? "a permit" : permits() + " permits") + " of " + resource()
-				: resource() + " (fence " + this.fence + ")";
+				: resource() + " (fencing token " + this.fence + ")";
 	}
 
 	/**

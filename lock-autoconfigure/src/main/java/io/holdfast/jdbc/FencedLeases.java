@@ -90,14 +90,16 @@ record FencedLeases(List<LockLease> leases) {
 			for (String leaseKey : lease.keys()) {
 				if (row(lease, leaseKey).name().equals(late.row.name())) {
 					key = leaseKey;
-					message = what + " '" + SingleLine.of(leaseKey) + "' (fence " + late.row.token()
-							+ ") was refused by the database: a later holder (fence " + late.laterToken
+					message = what + " '" + SingleLine.of(leaseKey) + "' (fencing token " + late.row.token()
+							+ ") was refused by the database: a later holder (fencing token " + late.laterToken
 							+ ") has been there. " + consequence
 							+ ". If each new holder is refused, the clock of Redis was ahead and went back: call Fences.reset(\""
 							+ SingleLine.of(leaseKey) + "\"), or delete the row '" + SingleLine.of(late.row.name())
 							+ "' of " + table;
-					((FencedLease) lease).refuse(leaseKey, "the database has refused its fence " + late.row.token()
-							+ ", as a later holder (fence " + late.laterToken + ") has been there", message);
+					((FencedLease) lease).refuse(leaseKey,
+							"the database has refused its fencing token " + late.row.token()
+									+ ", as a later holder (fencing token " + late.laterToken + ") has been there",
+							message);
 				}
 			}
 		}

@@ -70,7 +70,7 @@ export class LocksView {
 		node.seen = lock;
 		node.classList.toggle("free", free);
 		const modes = (lock.holders[0] ?? lock.queue[0])?.mode === "READ" ? "readers" : "exclusive";
-		text(node.querySelector(".what .note"), modes + (lock.fencingToken ? " · fence " + lock.fencingToken : ""));
+		text(node.querySelector(".what .note"), modes + (lock.fencingToken ? " · fencing token " + lock.fencingToken : ""));
 		this.#instances.chips(node.querySelector(".holders"), lock.holders,
 			(holder) => (holder.mode === "READ" ? "reads" : null), lock.holderCount);
 		text(node.querySelector(".who .here"), free ? "free" : lock.granted ? "for " + ago(lock.granted) : "");

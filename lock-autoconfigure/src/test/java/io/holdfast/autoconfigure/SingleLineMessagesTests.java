@@ -138,8 +138,8 @@ class SingleLineMessagesTests {
 		assertThat(output).contains("It was acquired by thread worker\\u000aFORGED at ");
 		this.locks.admin().forceRelease(KEY);
 		await().until(() -> output.toString()
-			.contains("The lease of lock '" + SHOWN_KEY + "' (fence " + lease.fencingToken() + "), for " + SHOWN_NAME
-					+ ", was lost after"));
+			.contains("The lease of lock '" + SHOWN_KEY + "' (fencing token " + lease.fencingToken() + "), for "
+					+ SHOWN_NAME + ", was lost after"));
 		await().until(() -> output.toString().contains("Lost LeaseLostEvent[key=" + SHOWN_KEY));
 		assertThat(output).contains("Lock '" + SHOWN_KEY + "' was released by force");
 		assertSingleLines(output);

@@ -55,7 +55,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(lease.remaining()).isZero();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(lease::ensureHeld)
-			.withMessageContaining("lock 'a' (fence 10)");
+			.withMessageContaining("lock 'a' (fencing token 10)");
 		assertThat(lease).hasToString("MultiKeyLease[a, b, not held]");
 	}
 

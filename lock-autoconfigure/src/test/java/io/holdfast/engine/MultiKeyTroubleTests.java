@@ -267,7 +267,7 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
 			.withCauseInstanceOf(LeaseLostException.class)
 			.withMessageContaining(
-					"The lease of lock 'a' (fence 10) was lost while other keys of the same request were waited for");
+					"The lease of lock 'a' (fencing token 10) was lost while other keys of the same request were waited for");
 	}
 
 }

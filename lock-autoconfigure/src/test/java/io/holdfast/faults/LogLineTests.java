@@ -128,7 +128,7 @@ class LogLineTests extends FaultTestCase {
 		})).withMessageContaining("was lost while").withMessageContaining("has another owner, or none");
 		assertThat(this.lines.aboveDebug()).singleElement()
 			.asString()
-			.startsWith("WARN The lease of lock 'worker' (fence ")
+			.startsWith("WARN The lease of lock 'worker' (fencing token ")
 			.containsPattern("\\), for worker, was lost after \\d+ ms: the store says that it has another owner");
 	}
 
@@ -167,7 +167,7 @@ class LogLineTests extends FaultTestCase {
 		assertThat(this.other.locks().admin().forceRelease("a")).isFalse();
 		assertThat(this.lines.aboveDebug()).hasSize(2)
 			.anyMatch((line) -> line.startsWith("WARN Lock 'a' was released by force; its owner: "))
-			.anyMatch((line) -> line.startsWith("WARN The lease of lock 'a' (fence "));
+			.anyMatch((line) -> line.startsWith("WARN The lease of lock 'a' (fencing token "));
 		assertThat(this.lines.all()).noneMatch(TOKEN.asPredicate());
 	}
 

@@ -125,7 +125,7 @@ class ShutDownUnderCodeTests extends FaultTestCase {
 			assertThat(lines.aboveDebug()).noneMatch((line) -> line.contains("not released at once"))
 				.noneMatch((line) -> line.contains("repeated in the background"))
 				.anyMatch((line) -> line
-					.matches("WARN The lease of lock 'WITH_LOCK' \\(fence \\d+\\) was lost after \\d+ ms: "
+					.matches("WARN The lease of lock 'WITH_LOCK' \\(fencing token \\d+\\) was lost after \\d+ ms: "
 							+ "this instance shut down before the code under it had ended. "
 							+ "Others are kept out for \\d+ ms from now"));
 		}

@@ -140,10 +140,10 @@ class FencedShopTests extends RedisTestCase {
 		}));
 		assertThat(output.getOut().lines().filter((line) -> line.contains(" WARN "))).singleElement()
 			.asString()
-			.contains("the database has refused its fence " + tokens.get(0) + ", as a later holder (fence "
-					+ tokens.get(1) + ") has been there");
+			.contains("the database has refused its fencing token " + tokens.get(0)
+					+ ", as a later holder (fencing token " + tokens.get(1) + ") has been there");
 		await().untilAsserted(() -> assertThat(shop.sales.losses()).singleElement()
-			.satisfies((event) -> assertThat(event.reason()).contains("has refused its fence")));
+			.satisfies((event) -> assertThat(event.reason()).contains("has refused its fencing token")));
 	}
 
 	@Test
@@ -180,7 +180,7 @@ class FencedShopTests extends RedisTestCase {
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.works.required(() -> {
 			fences.check(lease);
 			shop.write("late");
-		})).withMessageContaining("(fence " + (lease.fencingToken() + 1) + ")");
+		})).withMessageContaining("(fencing token " + (lease.fencingToken() + 1) + ")");
 		assertThat(lease.isHeld()).isFalse();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> fences.raise(lease));
 		assertThat(shop.written()).isEmpty();

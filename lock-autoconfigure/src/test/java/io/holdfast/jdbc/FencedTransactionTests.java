@@ -82,8 +82,9 @@ class FencedTransactionTests extends RedisTestCase {
 				}
 				return null;
 			}))
-				.withMessageContaining("The transaction under lock 'stock' (fence " + token.get() + ") was refused")
-				.withMessageContaining("(fence " + (token.get() + 64) + ")")
+				.withMessageContaining(
+						"The transaction under lock 'stock' (fencing token " + token.get() + ") was refused")
+				.withMessageContaining("(fencing token " + (token.get() + 64) + ")")
 				.withMessageContaining("Fences.reset(\"stock\")");
 			assertThat(ran).isEmpty();
 			assertThat(shop.written()).isEmpty();
@@ -220,7 +221,7 @@ class FencedTransactionTests extends RedisTestCase {
 		shop.overtake(STOCK, Long.MAX_VALUE);
 		List<String> ran = new ArrayList<>();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> ran.add("body")))
-			.withMessageStartingWith("The lock 'stock' (fence ");
+			.withMessageStartingWith("The lock 'stock' (fencing token ");
 		assertThat(ran).isEmpty();
 		shop.checkNothingLeft();
 	}

@@ -48,7 +48,7 @@ class FreezeTests extends TwoInstancesTestCase {
 		FreezeResult freeze = second.post("/freeze?seconds=20&writers=5&lose=true", FreezeResult.class);
 		assertThat(freeze.others().succeeded()).isEqualTo(5);
 		assertThat(freeze.noticed()).isFalse();
-		assertThat(freeze.refusal()).startsWith("The transaction under lock 'ledger' (fence ")
+		assertThat(freeze.refusal()).startsWith("The transaction under lock 'ledger' (fencing token ")
 			.contains("was refused by the database");
 		assertThat(entries() - before).isEqualTo(5);
 	}
