@@ -152,12 +152,16 @@ final class ReplicaConfirmations implements AutoCloseable {
 		if (batch.isEmpty()) {
 			return;
 		}
-		connected().thenCompose((open) -> confirm(open, batch)).whenComplete((none, error) -> {
-			if (error != null) {
-				fail(batch, error);
-			}
-			proceed();
-		});
+		// Fails in the future if no thread can be started: this thread has to proceed.
+		CompletableFuture<?> begin = CompletableFuture.completedFuture(null);
+		begin.thenCompose((none) -> connected())
+			.thenCompose((open) -> confirm(open, batch))
+			.whenComplete((none, error) -> {
+				if (error != null) {
+					fail(batch, error);
+				}
+				proceed();
+			});
 	}
 
 	/** Take the next batch. After an empty batch, the caller sends no more. */

@@ -35,7 +35,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
 import static org.mockito.ArgumentMatchers.eq;
 import static org.mockito.BDDMockito.given;
+import static org.mockito.BDDMockito.willThrow;
 import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.spy;
 
 /**
  * Order and time of held-back replies, on connections of the test.
@@ -55,9 +57,11 @@ class ReplicaConfirmationsTests {
 
 	private volatile boolean unusable;
 
+	private final DaemonThreads threads = spy(new DaemonThreads());
+
 	@AutoClose
 	private final ReplicaConfirmations confirmations = new ReplicaConfirmations(this::connect,
-			new Replicas(2, Duration.ofMillis(100)), new DaemonThreads());
+			new Replicas(2, Duration.ofMillis(100)), this.threads);
 
 	private synchronized StatefulRedisConnection<byte[], byte[]> connect() {
 		if (this.refused) {
@@ -109,6 +113,17 @@ class ReplicaConfirmationsTests {
 		second.answer(3, true);
 		assertThat(permits).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
 		assertThat(this.connections).hasSize(1);
+	}
+
+	@Test
+	void grantsAreConfirmedAfterALackOfThreads() throws Exception {
+		willThrow(new OutOfMemoryError("unable to create native thread")).willCallRealMethod()
+			.given(this.threads)
+			.start(any(), any());
+		assertFails(granted("a"), false, "unable to create native thread");
+		CompletableFuture<AcquireReply> later = granted("b");
+		sent().answer(2, true);
+		assertThat(later).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
 	}
 
 	@Test
