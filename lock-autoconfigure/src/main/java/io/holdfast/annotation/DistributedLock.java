@@ -34,9 +34,10 @@ import org.springframework.core.annotation.AliasFor;
  * The key is the value of {@link #key()} if only {@code key} is set, the {@link #name()}
  * if only {@code name} is set, and {@code name:value} if both are set. If neither is set,
  * the key is the bean's class and the method's name, such as {@code com.acme.Shop.sell},
- * also behind proxies; overloaded methods then share a key. Methods with the same key
- * exclude one another, also in different classes and applications; readers do not exclude
- * other readers.
+ * also behind proxies, or the interface of a bean without a class of its own, such as a
+ * repository; overloaded methods then share a key. Methods with the same key exclude one
+ * another, also in different classes and applications; readers do not exclude other
+ * readers.
  *
  * <h2>Where it is declared</h2>
  * <p>
@@ -67,10 +68,11 @@ import org.springframework.core.annotation.AliasFor;
  * type that cannot be created from the supported types.
  *
  * <p>
- * The lock is outside the method's transaction, cache and aspects, and is therefore
- * released after the commit. {@link #releaseAfter()} sets whether transactions of the
- * caller keep the lock. The lock is inside {@link Semaphore @Semaphore}, {@code @Async}
- * (acquired on the asynchronous thread), {@code @Retryable} (acquired by each attempt),
+ * The lock is outside the method's transaction, cache and aspects without an order, and
+ * is therefore released after the commit. {@link #releaseAfter()} sets whether
+ * transactions of the caller keep the lock. The lock is inside method security, aspects
+ * with an order, {@link Semaphore @Semaphore}, {@code @Async} (acquired on the
+ * asynchronous thread), {@code @Retryable} (acquired by each attempt),
  * {@code @ConcurrencyLimit}, and the annotations of Resilience4j and Spring Retry.
  *
  * <p>

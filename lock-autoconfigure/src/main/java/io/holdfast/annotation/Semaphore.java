@@ -38,9 +38,10 @@ import org.springframework.core.annotation.AliasFor;
  * The key of the semaphore is the value of {@link #key()} if only {@code key} is set, the
  * {@link #name()} if only {@code name} is set, and {@code name:value} if both are set. If
  * neither is set, the key is the bean's class and the method's name, such as
- * {@code com.acme.Places.locate}, also behind proxies; overloaded methods then share a
- * semaphore. All methods with the same key share a semaphore, also in different classes
- * and applications. They should declare the same limit, because each call is granted or
+ * {@code com.acme.Places.locate}, also behind proxies, or the interface of a bean without
+ * a class of its own, such as a repository; overloaded methods then share a semaphore.
+ * All methods with the same key share a semaphore, also in different classes and
+ * applications. They should declare the same limit, because each call is granted or
  * refused by its own limit. A limit that an operator
  * {@linkplain io.holdfast.SemaphoreAdmin#setLimit sets} replaces the declared limits. A
  * lock and a semaphore with the same key are independent of each other.
@@ -78,12 +79,12 @@ import org.springframework.core.annotation.AliasFor;
  * With {@link DistributedLock @DistributedLock} on the same method, the permits are
  * acquired before the lock, each within its own wait time, and released after the lock.
  * No call therefore holds the lock while it waits for permits. Permits and lock are
- * outside the method's transaction, cache and aspects, and are therefore released after
- * the commit. A transaction of the caller does not keep permits: they are released when
- * the method has ended. Permits are inside {@code @Async} (acquired on the asynchronous
- * thread), {@code @Retryable} (acquired by each attempt), {@code @ConcurrencyLimit},
- * which limits a method in one instance only, and the annotations of Resilience4j and
- * Spring Retry.
+ * outside the method's transaction, cache and aspects without an order, and are therefore
+ * released after the commit. A transaction of the caller does not keep permits: they are
+ * released when the method has ended. Permits are inside method security, aspects with an
+ * order, {@code @Async} (acquired on the asynchronous thread), {@code @Retryable}
+ * (acquired by each attempt), {@code @ConcurrencyLimit}, which limits a method in one
+ * instance only, and the annotations of Resilience4j and Spring Retry.
  *
  * <p>
  * All attributes of type {@code String} may contain <code>${&hellip;}</code>
