@@ -321,7 +321,8 @@ public record HoldfastProperties(@DefaultValue("true") boolean enabled, @Default
 	 * @param retryInterval Pause between attempts of a waiter while a client other than
 	 * Holdfast holds the lock, or while there is no Pub/Sub; 10ms at least
 	 * @param handoffTimeout Maximum time for which a lock or permit that was granted to a
-	 * waiter stays reserved until the waiter responds, 100ms at least
+	 * waiter stays reserved until the waiter responds, 100ms at least; a loss margin is
+	 * added
 	 */
 	public record WakeUp(@DefaultValue("pubsub") Mode mode, @DefaultValue("holdfast:wake:") String channelPrefix,
 			@DefaultValue("200ms") Duration retryInterval, @DefaultValue("5s") Duration handoffTimeout) {
