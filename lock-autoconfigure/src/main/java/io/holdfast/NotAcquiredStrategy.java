@@ -25,7 +25,8 @@ public interface NotAcquiredStrategy {
 	 * @param ex the exception, with the key and the reason
 	 * @return the result, of the method's return type: a future or a reactive type for
 	 * methods that return one, but the plain result for a suspending function of Kotlin.
-	 * {@code null} only where the method may return {@code null}
+	 * {@code null} only where the method may return {@code null}. Another result fails
+	 * the call with an {@link IllegalStateException}
 	 * @throws Throwable an exception for the caller
 	 */
 	@Nullable Object answer(Method method, NotAcquiredException ex) throws Throwable;

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * loop, or a thread that renews leases. The methods must therefore be thread-safe. A slow
  * method delays its own request, but neither renewals nor other requests. If too many
  * events are pending, further events are dropped with a warning. The methods must not use
- * the engine. Their exceptions are logged, the first time as a warning, and have no other
- * effect.
+ * the engine. Their exceptions are logged, the first time as a warning, and have no
+ * effect on leases.
  *
  * @since 0.1.0
  */
@@ -62,7 +62,8 @@ public interface EngineObserver {
 
 		/**
 		 * Called after the request has started. Not called for a request that gets a
-		 * nested lease; no other method is called for it either.
+		 * nested lease; no other method is called for it either. After an exception of
+		 * this method, no other method is called.
 		 */
 		default void began() {
 		}

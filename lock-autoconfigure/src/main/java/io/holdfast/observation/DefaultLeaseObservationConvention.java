@@ -22,7 +22,7 @@ public class DefaultLeaseObservationConvention implements LeaseObservationConven
 
 	/**
 	 * Create the convention.
-	 * @param observed the observation, other than that of methods
+	 * @param observed the observation of requests or of leases
 	 */
 	public DefaultLeaseObservationConvention(HoldfastObservationDocumentation observed) {
 		this.observed = observed;

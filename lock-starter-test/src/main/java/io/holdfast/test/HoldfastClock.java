@@ -79,6 +79,8 @@ public final class HoldfastClock {
 	 * @param time the time, not negative; together with earlier calls at most 36,500 days
 	 * @throws IllegalArgumentException if the time is negative or too long
 	 * @throws IllegalStateException if the application context is closed
+	 * @throws java.util.concurrent.CompletionException if the engine is busy for more
+	 * than a minute
 	 */
 	public void advance(Duration time) {
 		this.advancing.lock();
@@ -97,6 +99,8 @@ public final class HoldfastClock {
 	 * @param time the time, not negative; together with earlier calls at most 36,500 days
 	 * @throws IllegalArgumentException if the time is negative or too long
 	 * @throws IllegalStateException if the application context is closed
+	 * @throws java.util.concurrent.CompletionException if the engine is busy for more
+	 * than a minute
 	 */
 	public void freeze(Duration time) {
 		this.advancing.lock();
