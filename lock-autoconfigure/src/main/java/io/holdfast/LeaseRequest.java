@@ -128,9 +128,10 @@ public abstract class LeaseRequest<R extends LeaseRequest<R>> {
 	}
 
 	/**
-	 * Set the wait time. Without a wait time, the {@code try} methods do not wait. All
-	 * other methods then wait for {@code holdfast.lock.wait-time}, 10 s by default, or
-	 * for {@code holdfast.semaphore.wait-time}, 0 by default.
+	 * Set the wait time. Without a wait time, the {@code try} methods do not wait, and
+	 * {@linkplain LockView views} wait without limit. All other methods then wait for
+	 * {@code holdfast.lock.wait-time}, 10 s by default, or for
+	 * {@code holdfast.semaphore.wait-time}, 0 by default.
 	 * @param waitTime the maximum wait; zero tries once
 	 * @return the changed request
 	 * @throws IllegalArgumentException if the wait time is negative
