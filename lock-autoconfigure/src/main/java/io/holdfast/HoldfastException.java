@@ -4,8 +4,8 @@ import io.holdfast.async.SingleLine;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Root of Holdfast's exceptions. Each exception has the key of the request. Messages
- * never contain an owner's token.
+ * Root of Holdfast's exceptions for requests, leases and optimistic transactions. Each
+ * exception has the key of the request. Messages never contain an owner's token.
  *
  * @since 0.1.0
  */
@@ -27,8 +27,10 @@ public abstract class HoldfastException extends RuntimeException {
 	}
 
 	/**
-	 * Return the key as its user named it.
-	 * @return the key
+	 * Return the key of the request, with its {@linkplain KeyNamespace namespace} in
+	 * front.
+	 * @return the key; for several keys, a text that lists the keys; {@code *} for a
+	 * command without a key, such as a look at the register of instances
 	 */
 	public String getKey() {
 		return this.key;

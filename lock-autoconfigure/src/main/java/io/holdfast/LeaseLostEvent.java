@@ -46,7 +46,7 @@ public final class LeaseLostEvent {
 	}
 
 	/**
-	 * Return the key as its user named it.
+	 * Return the key, with its {@linkplain KeyNamespace namespace} in front.
 	 * @return the key
 	 */
 	public String key() {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public interface LockStatus {
 
 	/**
-	 * Return the key as its user named it.
+	 * Return the key, with its {@linkplain KeyNamespace namespace} in front.
 	 * @return the key
 	 */
 	String key();
