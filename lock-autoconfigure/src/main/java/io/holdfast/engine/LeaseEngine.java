@@ -201,7 +201,7 @@ public final class LeaseEngine implements AutoCloseable {
 	 * The result of the check of writes becomes a part of the {@link #status() status}.
 	 * Does not block.
 	 * @return a future of the findings. It fails with {@link StoreCommandException} if
-	 * the store cannot be asked, and is not completed while the store does not answer
+	 * the store cannot be asked, or does not answer within the timeout of the driver
 	 */
 	public CompletableFuture<List<StoreDiagnostic>> examine() {
 		CompletableFuture<?> written = this.context.tryWrite();

@@ -7,7 +7,7 @@ import io.holdfast.async.SingleLine;
  * Immutable.
  *
  * @param kind the kind of resource
- * @param key the key as its user named it
+ * @param key the key, with its namespace in front, and without the prefix of Redis keys
  * @since 0.1.0
  */
 public record Resource(Kind kind, String key) {
