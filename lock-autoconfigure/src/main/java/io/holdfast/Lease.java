@@ -57,9 +57,10 @@ public interface Lease extends AutoCloseable {
 	Duration remaining();
 
 	/**
-	 * Extend this lease to at least the given time from now. Never shortens the lease.
-	 * Blocks until the store answers.
-	 * @param leaseTime the minimum time left, from 1 ms to 365 days
+	 * Extend this lease in the store to at least the given time from now. For its holder,
+	 * the lease ends sooner by 1 % and 2 ms, because clocks differ in speed. Never
+	 * shortens the lease. Blocks until the store answers.
+	 * @param leaseTime the minimum time left in the store, from 1 ms to 365 days
 	 * @throws IllegalArgumentException if the time is out of these bounds
 	 * @throws LeaseLostException if the lease was lost or is already released
 	 * @throws LeaseStoreException if the store refused or did not answer in time. Without
