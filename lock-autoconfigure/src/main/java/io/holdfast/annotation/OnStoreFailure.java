@@ -29,9 +29,10 @@ public enum OnStoreFailure {
 
 	/**
 	 * The method runs without permits, so that more calls than the limit may run at once
-	 * until the store answers again. A warning is logged once, until permits are granted
-	 * again. {@link io.holdfast.PermitLease#current()} then returns a lease that is not
-	 * held. Only for {@link Semaphore @Semaphore}: a method never runs without its lock.
+	 * until the store answers again. A warning is logged once, until the store grants or
+	 * refuses permits again. {@link io.holdfast.PermitLease#current()} then returns a
+	 * lease that is not held. Only for {@link Semaphore @Semaphore}: a method never runs
+	 * without its lock.
 	 */
 	PROCEED
 

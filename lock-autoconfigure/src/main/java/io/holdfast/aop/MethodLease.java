@@ -201,7 +201,7 @@ final class MethodLease {
 		if (this.method.handler().failing.add(this.service)) {
 			logger.warn(this.method.annotatedMethod()
 					+ " lets the method run without a permit, as onStoreFailure is PROCEED. Further such calls are "
-					+ "not logged until permits are granted again. " + ex.getMessage());
+					+ "not logged until Redis grants or refuses permits again. " + ex.getMessage());
 		}
 		return new UnguardedPermits(permits, ex);
 	}
