@@ -89,7 +89,7 @@ abstract class EngineService<R extends LeaseRequest<R>, L extends Lease> {
 	/** Return a request in the current namespace. */
 	R named(R request) {
 		KeyNamespace own = this.namespace;
-		KeyNamespace namespace = (own != null) ? own : this.engine.keyNamespace();
+		KeyNamespace namespace = (own != null) ? own : this.engine.keyNamespace;
 		return (namespace != null) ? namespace.apply(request) : request;
 	}
 

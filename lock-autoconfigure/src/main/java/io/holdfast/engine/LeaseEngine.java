@@ -64,7 +64,8 @@ public final class LeaseEngine implements AutoCloseable {
 
 	private volatile @Nullable BiConsumer<LockLease, LockRequest> fence;
 
-	private volatile @Nullable KeyNamespace keyNamespace;
+	/** Namespace of requests that have none, or {@code null}. */
+	volatile @Nullable KeyNamespace keyNamespace;
 
 	private volatile @Nullable InstanceDirectory directory;
 
@@ -136,10 +137,6 @@ public final class LeaseEngine implements AutoCloseable {
 	 */
 	public void setKeyNamespace(KeyNamespace keyNamespace) {
 		this.keyNamespace = keyNamespace;
-	}
-
-	@Nullable KeyNamespace keyNamespace() {
-		return this.keyNamespace;
 	}
 
 	/**
