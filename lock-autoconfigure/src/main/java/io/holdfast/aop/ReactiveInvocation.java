@@ -309,25 +309,38 @@ final class ReactiveInvocation {
 		private static @Nullable TransactionShare of(TransactionSynchronizationManager current) {
 			// Callbacks after the commit run without synchronization, but under the kept
 			// leases.
-			return (current.getResource(Transaction.class) instanceof TransactionShare bound) ? bound
-					: current.isSynchronizationActive() ? new Transaction(current, new TransactionShare()).begin()
-							: null;
+			TransactionShare bound = (TransactionShare) current.getResource(Transaction.class);
+			return (bound != null && !bound.suspended) ? bound : current.isSynchronizationActive()
+					? new Transaction(current, new TransactionShare(bound)).begin() : null;
 		}
 
 		private TransactionShare begin() {
 			this.manager.registerSynchronization(this);
-			this.manager.bindResource(Transaction.class, this.share);
+			bind();
 			return this.share;
 		}
 
+		private void bind() {
+			this.manager.unbindResourceIfPossible(Transaction.class);
+			this.manager.bindResource(Transaction.class, this.share);
+		}
+
+		/**
+		 * Leave the share bound for the next transaction, whose calls are nested in its
+		 * leases. After {@link #beforeCompletion()}, there are two synchronizations with
+		 * the same share.
+		 */
 		@Override
 		public Mono<Void> suspend() {
-			return Mono.fromRunnable(() -> this.manager.unbindResource(Transaction.class));
+			return Mono.fromRunnable(() -> this.share.suspended = true);
 		}
 
 		@Override
 		public Mono<Void> resume() {
-			return Mono.fromRunnable(() -> this.manager.bindResource(Transaction.class, this.share));
+			return Mono.fromRunnable(() -> {
+				this.share.suspended = false;
+				bind();
+			});
 		}
 
 		@Override

@@ -40,9 +40,6 @@ public final class SpringTransactionBinding implements TransactionBinding {
 
 		private final TransactionShare share;
 
-		/** Whether the share was bound to the thread before the suspension. */
-		private boolean bound;
-
 		/** Whether a replacement was registered behind this synchronization. */
 		private boolean replaced;
 
@@ -56,34 +53,44 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		 * thousands, for each access to them.
 		 */
 		static TransactionShare share() {
-			if (TransactionSynchronizationManager.getResource(Releases.class) instanceof TransactionShare bound) {
-				if (!bound.isCompleted()) {
-					return bound;
-				}
+			TransactionShare bound = (TransactionShare) TransactionSynchronizationManager.getResource(Releases.class);
+			if (bound != null && bound.isCompleted()) {
 				// Completed on another thread.
 				TransactionSynchronizationManager.unbindResource(Releases.class);
+				bound = null;
+			}
+			if (bound != null && !bound.suspended) {
+				return bound;
 			}
 			for (TransactionSynchronization synchronization : TransactionSynchronizationManager.getSynchronizations()) {
 				if (synchronization instanceof Releases releases) {
 					return releases.share;
 				}
 			}
-			Releases first = new Releases(new TransactionShare());
+			Releases first = new Releases(new TransactionShare(bound));
 			TransactionSynchronizationManager.registerSynchronization(first);
-			TransactionSynchronizationManager.bindResource(Releases.class, first.share);
+			first.bind();
 			return first.share;
 		}
 
+		private void bind() {
+			TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class);
+			TransactionSynchronizationManager.bindResource(Releases.class, this.share);
+		}
+
+		/**
+		 * Bind the share for the next transaction, whose calls are nested in its leases.
+		 */
 		@Override
 		public void suspend() {
-			this.bound = TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class) != null;
+			this.share.suspended = true;
+			bind();
 		}
 
 		@Override
 		public void resume() {
-			if (this.bound) {
-				TransactionSynchronizationManager.bindResource(Releases.class, this.share);
-			}
+			this.share.suspended = false;
+			bind();
 		}
 
 		@Override

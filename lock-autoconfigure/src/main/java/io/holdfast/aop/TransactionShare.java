@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseLostException;
@@ -48,15 +49,30 @@ final class TransactionShare implements TransactionBinding.Participation {
 
 	private boolean completed;
 
+	/** Whether the transaction is suspended. */
+	volatile boolean suspended;
+
+	/** Share of the suspended transaction, or {@code null}. */
+	private final @Nullable TransactionShare outer;
+
+	/**
+	 * Create the share of a transaction.
+	 * @param outer the share of the suspended transaction around it, or {@code null}
+	 */
+	TransactionShare(@Nullable TransactionShare outer) {
+		this.outer = outer;
+	}
+
 	@Override
 	public synchronized List<Lease> leases(String key) {
+		List<Lease> outerLeases = (this.outer != null) ? this.outer.leases(key) : List.of();
 		Map<Object, Deque<Lease>> leasesOfKey = this.grants.get(key);
 		if (leasesOfKey == null) {
-			return List.of();
+			return outerLeases;
 		}
 		leasesOfKey.values().forEach(TransactionShare::dropReleased);
 		leasesOfKey.values().removeIf(Deque::isEmpty);
-		return leasesOfKey.values().stream().map(Deque::getFirst).toList();
+		return Stream.concat(leasesOfKey.values().stream().map(Deque::getFirst), outerLeases.stream()).toList();
 	}
 
 	/** Drop leases that users have released, up to the first unreleased lease. */

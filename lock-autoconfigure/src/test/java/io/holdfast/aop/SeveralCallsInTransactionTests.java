@@ -1,9 +1,12 @@
 package io.holdfast.aop;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -18,11 +21,17 @@ import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.reactive.TransactionSynchronization;
+import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import org.springframework.transaction.reactive.TransactionalOperator;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.as;
@@ -36,6 +45,9 @@ import static org.awaitility.Awaitility.await;
 class SeveralCallsInTransactionTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
+
+	private static final TransactionDefinition REQUIRES_NEW = new DefaultTransactionDefinition(
+			TransactionDefinition.PROPAGATION_REQUIRES_NEW);
 
 	private final ConfigurableApplicationContext first;
 
@@ -141,6 +153,101 @@ class SeveralCallsInTransactionTests {
 			.collectList()
 			.block(SOON)).containsExactly(false, false, false);
 		awaitFree();
+	}
+
+	@Test
+	@DisplayName("Calls in a transaction of their own run under the lock that the suspended transaction keeps, however acquired")
+	void inner() {
+		TestTransactions manager = new TestTransactions();
+		TransactionTemplate inner = new TransactionTemplate(manager, REQUIRES_NEW);
+		List<Supplier<String>> calls = List.of(this.shop::now, () -> this.shop.later().join());
+		for (Supplier<String> first : calls) {
+			for (Supplier<String> second : calls) {
+				new TransactionTemplate(manager).executeWithoutResult((status) -> {
+					first.get();
+					for (int i = 0; i < 2; i++) {
+						inner.executeWithoutResult((own) -> {
+							second.get();
+							inner.executeWithoutResult((innermost) -> second.get());
+						});
+						assertThat(isFree()).isFalse();
+					}
+					assertThat(this.shop.later().join()).isEqualTo("later");
+				});
+				awaitFree();
+			}
+		}
+	}
+
+	@Test
+	@DisplayName("Chains in a transaction of their own run under the lock that the suspended transaction keeps")
+	void innerChains() {
+		ReactiveTestTransactions manager = new ReactiveTestTransactions((event) -> {
+		});
+		TransactionalOperator inner = TransactionalOperator.create(manager, REQUIRES_NEW);
+		Mono<String> chain = Mono.defer(this.shop::chain);
+		Mono<Boolean> calls = chain.then(chain.as(inner::transactional))
+			.then(chain.then(chain.as(inner::transactional)).as(inner::transactional))
+			.then(chain)
+			.map((value) -> isFree());
+		assertThat(calls.as(TransactionalOperator.create(manager)::transactional).block(SOON)).isFalse();
+		awaitFree();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("A callback of a reactive transaction may suspend it for another transaction, and the lock is released afterwards")
+	void suspended(Phase phase) {
+		ReactiveTestTransactions manager = new ReactiveTestTransactions((event) -> {
+		});
+		TransactionalOperator other = TransactionalOperator.create(manager, REQUIRES_NEW);
+		AtomicInteger run = new AtomicInteger();
+		Mono<?> registration = TransactionSynchronizationManager.forCurrentTransaction()
+			.doOnNext((transaction) -> transaction.registerSynchronization(
+					new Callback(phase, Mono.<Void>fromRunnable(run::incrementAndGet).as(other::transactional))));
+		// Spring calls the callbacks in the order of their registration.
+		assertThat(registration.then(this.shop.chain())
+			.flatMap(registration::thenReturn)
+			.as(TransactionalOperator.create(manager)::transactional)
+			.block(SOON)).isEqualTo("chain");
+		assertThat(run).hasValue(2);
+		awaitFree();
+	}
+
+	/** Phase of the end of a transaction. */
+	private enum Phase {
+
+		BEFORE_COMMIT, BEFORE_COMPLETION, AFTER_COMMIT, AFTER_COMPLETION
+
+	}
+
+	/** Callback that works in one phase. */
+	private record Callback(Phase phase, Mono<Void> work) implements TransactionSynchronization {
+
+		private Mono<Void> in(Phase current) {
+			return (current == this.phase) ? this.work : Mono.empty();
+		}
+
+		@Override
+		public Mono<Void> beforeCommit(boolean readOnly) {
+			return in(Phase.BEFORE_COMMIT);
+		}
+
+		@Override
+		public Mono<Void> beforeCompletion() {
+			return in(Phase.BEFORE_COMPLETION);
+		}
+
+		@Override
+		public Mono<Void> afterCommit() {
+			return in(Phase.AFTER_COMMIT);
+		}
+
+		@Override
+		public Mono<Void> afterCompletion(int status) {
+			return in(Phase.AFTER_COMPLETION);
+		}
+
 	}
 
 	static class Shop {
