@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -313,11 +314,12 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 							+ "implement an interface and set spring.aop.proxy-target-class=false")
 				.causedBy(ex);
 		}
-		if (result == bean && AopUtils.isAopProxy(bean)) {
+		if (result == bean && (AopUtils.isAopProxy(bean) || Proxy.isProxyClass(bean.getClass()))) {
 			Class<?> hidden = AutoProxyUtils.determineTargetClass(beans(), beanName);
 			if (hidden != null && isEligible(hidden)) {
-				throw notProxied(hidden, "because the bean's proxy is frozen or opaque and hides its class",
-						"Configure its proxy to be neither");
+				throw notProxied(hidden,
+						"because the bean's proxy hides its class: it is frozen or opaque, or not of Spring",
+						"Configure the proxy to be neither, or annotate its interface");
 			}
 		}
 		return result;

@@ -1,6 +1,7 @@
 package io.holdfast.aop;
 
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Proxy;
 import java.lang.reflect.Type;
 import java.util.List;
 import java.util.Map;
@@ -343,6 +344,15 @@ class InvalidDeclarationTests extends LockedTestCase {
 	}
 
 	@Test
+	@DisplayName("Nor does a proxy of another library")
+	void foreignProxy() {
+		assertThat(refusal(ForeignProxies.class, FinalImplementation.class))
+			.hasMessageContaining("run() has no effect, because the bean's proxy hides its class")
+			.hasMessageContaining("not of Spring")
+			.hasMessageContaining("annotate its interface");
+	}
+
+	@Test
 	@DisplayName("Ahead-of-time processing sees the proxy's class, without the properties of the run")
 	void aheadOfTime() {
 		LeaseBeanPostProcessor processor = new LeaseBeanPostProcessor(() -> null, () -> null);
@@ -483,6 +493,22 @@ class InvalidDeclarationTests extends LockedTestCase {
 	 * Wraps beans into proxies that take no more advice, before the post-processor of the
 	 * locks.
 	 */
+	static class ForeignProxies implements BeanPostProcessor, Ordered {
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			return !(bean instanceof FinalImplementation) ? bean
+					: Proxy.newProxyInstance(bean.getClass().getClassLoader(), new Class<?>[] { Runnable.class },
+							(proxy, method, arguments) -> method.invoke(bean, arguments));
+		}
+
+		@Override
+		public int getOrder() {
+			return 0;
+		}
+
+	}
+
 	static class Freezer implements BeanPostProcessor, Ordered {
 
 		@Override
