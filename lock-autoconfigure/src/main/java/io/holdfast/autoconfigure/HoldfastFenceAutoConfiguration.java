@@ -1,6 +1,7 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
+import java.util.List;
 
 import io.holdfast.autoconfigure.HoldfastProperties.Fence.Jdbc;
 import io.holdfast.engine.LeaseEngine;
@@ -12,6 +13,7 @@ import io.micrometer.observation.ObservationRegistry;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -86,10 +88,16 @@ public final class HoldfastFenceAutoConfiguration {
 		 * names in fence tables, as tokens of different engines are not comparable.
 		 */
 		private boolean isDefault(String beanName) {
-			return beanName.equals("holdfastLeaseEngine")
-					|| this.context.getBeanNamesForType(LeaseEngine.class, true, false).length == 1
+			List<String> engines = List.of(this.context.getBeanNamesForType(LeaseEngine.class, true, false));
+			return engines.size() == 1 || engines.stream().filter(this::isCandidate).toList().equals(List.of(beanName))
 					|| this.context.containsBeanDefinition(beanName)
 							&& this.context.getMergedBeanDefinition(beanName).isPrimary();
+		}
+
+		private boolean isCandidate(String engine) {
+			return !(this.context.containsBeanDefinition(engine)
+					&& this.context.getMergedBeanDefinition(engine) instanceof AbstractBeanDefinition definition
+					&& !definition.isDefaultCandidate());
 		}
 
 	}

@@ -15,6 +15,9 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.autoconfigure.LeaseEngineFactory;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.LeaseEngine;
 import io.holdfast.jdbc.FencedShop.Kind;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
@@ -30,10 +33,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.dao.QueryTimeoutException;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
@@ -296,12 +304,51 @@ class FencedShopTests extends RedisTestCase {
 		assertThat(written(two)).containsExactly("sale");
 	}
 
+	@Test
+	@DisplayName("The rows of the default engine have plain keys, under any bean name; those of another engine have its name")
+	void severalEngines() {
+		ConfigurableApplicationContext context = TestApplication.start(this.redis, TwoEngines.class, "shop.kind=JDBC",
+				"shop.database=H2");
+		context.getBean(LockService.class).withLock(LockRequest.of("a").fenced(), () -> {
+		});
+		context.getBean("ordersLocks", LockService.class).withLock(LockRequest.of("b").fenced(), () -> {
+		});
+		JdbcTemplate jdbc = new JdbcTemplate(context.getBean(HikariDataSource.class));
+		String rows = "SELECT lock_key FROM holdfast_fence";
+		String other = "ordersEngine:" + this.redis.keyPrefix() + "b";
+		assertThat(jdbc.queryForList(rows, String.class)).containsExactlyInAnyOrder(this.redis.keyPrefix() + "a",
+				other);
+		context.getBean(Fences.class).reset("a");
+		assertThat(jdbc.queryForList(rows, String.class)).containsExactly(other);
+	}
+
 	private static void write(DataSource source, String text) {
 		new JdbcTemplate(source).update("INSERT INTO sale VALUES (?)", text);
 	}
 
 	private static List<String> written(DataSource source) {
 		return new JdbcTemplate(source).queryForList("SELECT what FROM sale", String.class);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import(FencedShop.Application.class)
+	static class TwoEngines {
+
+		@Bean
+		LeaseEngine leaseEngine(LeaseEngineFactory engines, RedisConnectionFactory redis) {
+			return engines.create(redis);
+		}
+
+		@Bean(defaultCandidate = false)
+		LeaseEngine ordersEngine(LeaseEngineFactory engines, RedisConnectionFactory redis) {
+			return engines.create(redis);
+		}
+
+		@Bean(defaultCandidate = false)
+		LockService ordersLocks(@Qualifier("ordersEngine") LeaseEngine engine) {
+			return new DefaultLockService(engine);
+		}
+
 	}
 
 }
