@@ -42,6 +42,13 @@ class SeveralInterfacesTests extends LockedTestCase {
 		assertThat(this.semaphores.keys()).containsExactly("limit");
 	}
 
+	@Test
+	@DisplayName("The annotation of a method in an interface overrides that of the class itself")
+	void methodOverType() {
+		start(OfMethodAndType.class).work();
+		assertThat(this.locks.keys()).containsExactly("a");
+	}
+
 	interface A {
 
 		@DistributedLock(name = "a")
@@ -204,6 +211,15 @@ class SeveralInterfacesTests extends LockedTestCase {
 
 	@DistributedLock(name = "type")
 	static class OwnType extends Work implements TypeA, TypeB {
+
+	}
+
+	@DistributedLock(name = "type")
+	static class OfMethodAndType implements A {
+
+		@Override
+		public void work() {
+		}
 
 	}
 
