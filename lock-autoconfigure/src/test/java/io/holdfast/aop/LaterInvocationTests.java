@@ -2,6 +2,7 @@ package io.holdfast.aop;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -174,6 +175,20 @@ class LaterInvocationTests extends LockedTestCase {
 		turn.complete(null);
 		assertEvents();
 		assertThat(this.locks.asyncRequests()).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@DisplayName("Cancellation between the grant and the method releases the leases, and the method never runs")
+	void cancelledAfterGrant(Kind kind) {
+		List<Runnable> calls = new ArrayList<>();
+		this.semaphores.immediate(calls::add);
+		this.locks.immediate();
+		CompletableFuture<String> result = kind.sell(this.shop, "a");
+		assertEvents("permit", "lock");
+		result.cancel(true);
+		calls.forEach(Runnable::run);
+		awaitEvents("permit", "lock", "unlock", "return");
 	}
 
 	@Test

@@ -10,6 +10,7 @@ import java.util.function.Supplier;
 import io.holdfast.Lease;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.aop.RecordingLease.Outcome;
+import io.holdfast.async.EngineFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +47,15 @@ abstract class RecordingService<R, L extends Lease> {
 	/** Grant before the asynchronous request returns. */
 	void immediate() {
 		this.threads = Runnable::run;
+	}
+
+	/**
+	 * Grant before the asynchronous request returns, and continue calls by an executor.
+	 */
+	void immediate(Executor calls) {
+		immediate();
+		this.turn = new EngineFuture<>(calls);
+		this.turn.complete(null);
 	}
 
 	/** Results of the asynchronous requests. */
