@@ -1,6 +1,7 @@
 package io.holdfast.async;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -32,6 +33,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.mockito.ArgumentMatchers;
+import org.mockito.BDDMockito;
+import org.mockito.Mockito;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
@@ -89,6 +93,25 @@ class GoneCallerTests {
 		return locks(second).tryWithLock(key, () -> {
 		}) && semaphores(second).tryWithPermits(SemaphoreRequest.of(key, 1), () -> {
 		});
+	}
+
+	@Test
+	@DisplayName("A caller that cancels between the grant and the code leaves no lease, and the code never runs")
+	void cancelledAfterGrant() {
+		List<Runnable> calls = new ArrayList<>();
+		LockService granting = Mockito.mock(Mockito.CALLS_REAL_METHODS);
+		BDDMockito.given(granting.acquireAsync(ArgumentMatchers.<LockRequest>any())).willAnswer((call) -> {
+			CompletableFuture<LockLease> grant = new EngineFuture<>(calls::add);
+			grant.complete(locks(first).acquire(call.<LockRequest>getArgument(0)));
+			return grant;
+		});
+		Work work = new Work();
+		CompletableFuture<?> caller = granting.withLockAsync("cancelled", work::begin);
+		assertThat(isFree("cancelled")).isFalse();
+		caller.cancel(true);
+		calls.forEach(Runnable::run);
+		soon().until(() -> isFree("cancelled"));
+		assertThat(work.begun.getCount()).isOne();
 	}
 
 	@ParameterizedTest
