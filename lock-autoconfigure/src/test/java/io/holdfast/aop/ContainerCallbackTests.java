@@ -128,6 +128,7 @@ class ContainerCallbackTests extends LockedTestCase {
 
 	static class Made {
 
+		@PostConstruct
 		@DistributedLock(name = "made")
 		public void init() {
 		}
