@@ -47,8 +47,9 @@ import org.springframework.core.annotation.AliasFor;
  * type has a key of its own unless {@code name} or {@code key} is set. The type may be a
  * class or an interface that the class implements. The annotation may be a
  * meta-annotation whose attributes are set with
- * {@link org.springframework.core.annotation.AliasFor @AliasFor}. A method's annotation
- * overrides that of its type, and a class's annotation overrides those of its interfaces.
+ * {@link org.springframework.core.annotation.AliasFor @AliasFor}. A method's annotation,
+ * also in an interface, overrides those of types. Otherwise, a class's annotation
+ * overrides those of its interfaces.
  *
  * <p>
  * The bean's proxy acquires the lock: a method that calls another method of <em>its own

@@ -55,8 +55,8 @@ import org.springframework.core.annotation.AliasFor;
  * be a class or an interface that the class implements. The annotation may be a
  * meta-annotation whose attributes are set with
  * {@link org.springframework.core.annotation.AliasFor &#064;AliasFor}. A method's
- * annotation overrides that of its type, and a class's annotation overrides those of its
- * interfaces.
+ * annotation, also in an interface, overrides those of types. Otherwise, a class's
+ * annotation overrides those of its interfaces.
  *
  * <p>
  * The bean's proxy acquires the permits: a method that calls another method of <em>its
