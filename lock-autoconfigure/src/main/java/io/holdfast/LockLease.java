@@ -38,7 +38,7 @@ public interface LockLease extends Lease {
 	 * the written resource refuse a token lower than the highest one seen. The resource
 	 * then refuses a holder that was paused beyond the end of its lease. A nested lease
 	 * has the token of its outer lease. Leases for reading take their tokens from the
-	 * same sequence as exclusive leases.
+	 * same sequence as exclusive leases, but two readers may have the same token.
 	 * @return the fencing token
 	 * @throws IllegalStateException if this is the lease of several keys, because each
 	 * key has {@linkplain #fencingToken(String) its own token}
