@@ -29,8 +29,8 @@ public abstract class HoldfastException extends RuntimeException {
 	/**
 	 * Return the key of the request, with its {@linkplain KeyNamespace namespace} in
 	 * front.
-	 * @return the key; for several keys, a text that lists the keys; {@code *} for a
-	 * command without a key, such as a look at the register of instances
+	 * @return the key; for several keys, the failed key or a text that lists the keys;
+	 * {@code *} for a command without a key, such as a look at the register of instances
 	 */
 	public String getKey() {
 		return this.key;
