@@ -45,9 +45,10 @@ import org.jspecify.annotations.Nullable;
  * reading gets a nested lease. A reader that requests the key exclusively is refused.
  *
  * <p>
- * A thread that is interrupted while it waits gets a {@link LockNotAcquiredException}
- * with the reason {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}. Its
- * interrupt flag is set again, and its request is removed from the store.
+ * A thread that is interrupted before or while it waits gets a
+ * {@link LockNotAcquiredException} with the reason
+ * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}. Its interrupt flag is set
+ * again, and its request is removed from the store.
  *
  * @since 0.1.0
  */

@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * Permits are not re-entrant: each request acquires further permits. A thread that is
- * interrupted while it waits gets a {@link PermitNotAcquiredException} with the reason
- * {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}. Its interrupt flag is set
- * again, and its request is removed from the store.
+ * interrupted before or while it waits gets a {@link PermitNotAcquiredException} with the
+ * reason {@link NotAcquiredException.Reason#INTERRUPTED INTERRUPTED}. Its interrupt flag
+ * is set again, and its request is removed from the store.
  *
  * @since 0.1.0
  */
