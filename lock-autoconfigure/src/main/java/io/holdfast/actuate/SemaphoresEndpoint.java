@@ -99,7 +99,7 @@ public class SemaphoresEndpoint {
 	/**
 	 * Set or clear the operator's limit; see {@link io.holdfast.SemaphoreAdmin#setLimit}.
 	 * @param key the key of the semaphore
-	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} to clear it
+	 * @param limit the limit, from 0 to 1,000,000,000, or {@code null} with {@code clear}
 	 * @param clear {@code true} to clear the limit; {@code null} means {@code false}
 	 * @param by the requesting user, for the log
 	 */
