@@ -196,7 +196,7 @@ class FenceTablesTests {
 	}
 
 	@Test
-	@DisplayName("A failed clean-up is repeated")
+	@DisplayName("A failed clean-up is repeated, and the lock of a completed one is kept for 23 hours")
 	void failedCleanUp() {
 		this.enabled.run((context) -> {
 			JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));
@@ -207,6 +207,11 @@ class FenceTablesTests {
 			jdbc.execute("ALTER TABLE away RENAME TO holdfast_fence");
 			cleanUp.cleanUp();
 			assertThat(names(jdbc)).isEmpty();
+			context.getBean(TransactionFences.class)
+				.dataSources()
+				.forEach((fenced) -> assertThat(context.getBean(LockService.class)
+					.status("holdfast:fence-clean-up:" + fenced.table().id())
+					.remaining()).as("documented").isBetween(Duration.ofHours(22), Duration.ofHours(23)));
 		});
 	}
 
