@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
 import io.holdfast.LeaseContext;
@@ -23,7 +22,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -135,9 +133,7 @@ class ContextRulesTests extends ScriptedEngine {
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
 		this.store.sent();
-		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 2").granted(20, 30_000);
-		assertThat(other).isCompleted();
+		granted(REQUEST, 20);
 		assertFailed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class,
 				"Lock 'k' was not acquired again: the caller's thread or context has a lost lease of it");
 		outer.releaseAsync();
@@ -195,9 +191,9 @@ class ContextRulesTests extends ScriptedEngine {
 		LeaseContext context = within(held);
 		this.store.sent();
 		CompletableFuture<LockLease> refused = this.service.acquireAsync(WRITE.within(context));
-		assertFailed(refused, LockNotAcquiredException.class, "the caller holds it and would wait for itself");
-		assertThat(refused.handle((lease, error) -> ((LockNotAcquiredException) error).getReason()))
-			.isCompletedWithValue(Reason.SELF_BLOCKED);
+		LockNotAcquiredException failure = assertFailed(refused, LockNotAcquiredException.class,
+				"the caller holds it and would wait for itself");
+		assertThat(failure.getReason()).isEqualTo(Reason.SELF_BLOCKED);
 		assertThat(this.store.sent()).isEmpty();
 		held.releaseAsync();
 		assertThat(this.service.acquireAsync(WRITE.within(context))).as("without an open lease").isNotDone();
@@ -294,12 +290,6 @@ class ContextRulesTests extends ScriptedEngine {
 				return action.get();
 			}
 		}, (task) -> new Thread(task).start()).get();
-	}
-
-	private static void assertFailed(CompletableFuture<?> answer, Class<? extends Exception> type, String message) {
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(type)
-			.withMessageContaining(message);
 	}
 
 }

@@ -325,8 +325,7 @@ class EngineObserverTests extends ScriptedEngine {
 		this.store.last("release 1 next 2").granted(20, 30_000);
 		assertThat(this.observer.events()).containsExactly("handed over LOCK PASSED_ON", "k granted [20]");
 		second.join().releaseAsync();
-		this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 3").busy(30_000, 20);
+		queued(REQUEST, 20);
 		this.observer.events();
 		handOver(3, 30, 5000);
 		assertThat(this.observer.events()).containsExactly("handed over LOCK WOKEN_UP", "k granted [30]");

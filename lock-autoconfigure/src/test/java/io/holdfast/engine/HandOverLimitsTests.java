@@ -7,7 +7,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -54,21 +53,6 @@ class HandOverLimitsTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		second.join().releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
-	}
-
-	@Test
-	void theStoreDecidesAfterTheMaximumCount() {
-		LockLease first = granted(REQUEST, 100);
-		List<CompletableFuture<LockLease>> waiting = waiting(COUNT + 1, REQUEST);
-		first.release();
-		for (int i = 0; i < COUNT; i++) {
-			assertThat(waiting.get(i).join().fencingToken()).isEqualTo(101 + i);
-			waiting.get(i).join().releaseAsync();
-		}
-		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1 next 5");
-		assertThat(waiting.get(COUNT)).isNotDone();
-		this.store.last("release 1 next 5").granted(164, 30_000);
-		assertThat(waiting.get(COUNT).join().fencingToken()).isEqualTo(164);
 	}
 
 	@Test
@@ -210,16 +194,15 @@ class HandOverLimitsTests extends ScriptedEngine {
 	@Test
 	void anInterruptedHandOverDoesNotNestTheNextRequestOfItsThread() {
 		List<Runnable> queued = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
-		List<ResolvedRequest> request = Settings.resolve(REQUEST, settings());
-		PendingAcquisition<?> first = acquire(busy, request, null, LeaseContext.empty());
+		this.callbacks = queued::add;
+		PendingAcquisition<?> first = acquire(REQUEST, null);
 		this.store.last("acquire 1").granted(100, 30_000);
 		Thread thread = new Thread();
-		PendingAcquisition<?> interrupted = acquire(busy, request, thread, LeaseContext.empty());
+		PendingAcquisition<?> interrupted = acquire(REQUEST, thread);
 		interrupted.result.whenComplete((lease, error) -> ((LockLease) first.result.join()).releaseAsync());
 		interrupted.interrupt(new InterruptedException());
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1");
-		PendingAcquisition<?> again = acquire(busy, request, thread, LeaseContext.empty());
+		PendingAcquisition<?> again = acquire(REQUEST, thread);
 		assertThat(again.result).isNotDone();
 		List.copyOf(queued).forEach(Runnable::run);
 		assertThat(this.store.sent()).containsExactly("acquire 3");
@@ -232,19 +215,6 @@ class HandOverLimitsTests extends ScriptedEngine {
 		this.engine.shutDown(Duration.ofSeconds(1));
 		lease.releaseAsync();
 		assertThat(this.store.sent()).contains("release 1");
-	}
-
-	@Test
-	void nothingRemainsAfterTheLastRelease() {
-		LockLease lease = granted(REQUEST, 100);
-		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
-		lease.release();
-		second.join().releaseAsync();
-		this.store.last("release 1").released(true);
-		assertThat(isIdle()).isTrue();
-		this.store.sent();
-		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
-		assertThat(this.store.sent()).isEmpty();
 	}
 
 	@Test

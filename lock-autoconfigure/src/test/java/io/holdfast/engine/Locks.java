@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.LeaseStore.Renewal;
 import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.Resource.Kind;

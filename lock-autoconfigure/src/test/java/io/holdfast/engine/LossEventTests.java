@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
@@ -170,9 +169,8 @@ class LossEventTests extends ScriptedEngine {
 	@Test
 	void aLeaseReleasedInTimeIsNotLost() {
 		granted(REQUEST, 10).releaseAsync();
-		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofMinutes(1)));
-		this.store.last("acquire 2").granted(20, 30_000);
-		kept.join().releaseAsync();
+		LockLease kept = granted(REQUEST.minHold(Duration.ofMinutes(1)), 20);
+		kept.releaseAsync();
 		this.store.elapse(100_000);
 		assertThat(this.events).isEmpty();
 	}
@@ -195,11 +193,8 @@ class LossEventTests extends ScriptedEngine {
 	@Test
 	void anActionAddedBetweenLossAndReleaseRuns() {
 		List<Runnable> callbacks = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, callbacks::add, () -> ID, () -> 1.0);
-		PendingAcquisition<?> granted = acquire(busy, Settings.resolve(REQUEST, settings()), null,
-				LeaseContext.empty());
-		this.store.last("acquire 1").granted(10, 30_000);
-		LockLease lease = (LockLease) granted.result.join();
+		LockLease lease = granted(REQUEST, 10);
+		this.callbacks = callbacks::add;
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
 		List<String> lost = new ArrayList<>();
@@ -227,9 +222,8 @@ class LossEventTests extends ScriptedEngine {
 		CompletableFuture<ReleaseResult> result = granted(REQUEST, 10).releaseAsync();
 		this.store.last("release 1").releasedOrRepeated();
 		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
-		CompletableFuture<LockLease> kept = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(20)));
-		this.store.last("acquire 2").granted(20, 30_000);
-		result = kept.join().releaseAsync();
+		LockLease kept = granted(REQUEST.minHold(Duration.ofSeconds(20)), 20);
+		result = kept.releaseAsync();
 		this.store.last("retain 2").releasedOrRepeated();
 		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
 		assertThat(this.events).isEmpty();

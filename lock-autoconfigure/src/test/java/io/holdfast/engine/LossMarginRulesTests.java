@@ -95,8 +95,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 
 	@Test
 	void theMarginLengthensTheClaimButNotTheIntervalsOfQuestionsAndRenewals() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(WITH_MARGIN.waitForever());
-		this.store.last("acquire 1").busy(30_000, 9);
+		CompletableFuture<LockLease> answer = queued(WITH_MARGIN.waitForever(), 9);
 		this.store.sent();
 		this.store.elapse(2_500);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
@@ -112,8 +111,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 
 	@Test
 	void aClaimWithLittleMoreThanTheMarginLeftIsRequestedAgain() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(WITH_MARGIN.waitForever());
-		this.store.last("acquire 1").busy(30_000, 9);
+		CompletableFuture<LockLease> answer = queued(WITH_MARGIN.waitForever(), 9);
 		this.store.sent();
 		this.store.pause(3_500);
 		handOver(1, 10, 15_000);
@@ -135,8 +133,7 @@ class LossMarginRulesTests extends ScriptedEngine {
 
 	@Test
 	void theMarginOfANestedLeaseCausesARenewalAtOnceIfLittleTimeIsLeft() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitForever());
-		this.store.last("acquire 1").busy(30_000, 9);
+		CompletableFuture<LockLease> answer = queued(REQUEST.waitForever(), 9);
 		handOver(1, 10, 5_000);
 		LockLease outer = answer.join();
 		this.store.sent();

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
@@ -174,9 +173,7 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.last("release 1").released(true);
 		this.store.last("release 2").fail(true);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> result.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("The release of lock 'b' is not confirmed yet: trouble");
+		assertFailed(result, LeaseStoreException.class, "The release of lock 'b' is not confirmed yet: trouble");
 		this.store.sent();
 		this.store.elapse(250);
 		assertThat(this.store.sent()).containsExactly("release 2");

@@ -5,10 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -77,13 +75,11 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	@Test
 	void aFailedRequestLeavesNoHoldForTheNextRequestOfItsThread() {
 		Thread thread = new Thread();
-		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
-		PendingAcquisition<?> first = acquire(this.engine, requests, thread, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(BOTH, thread);
 		this.store.last("acquire 1").granted(10, 30_000);
 		CompletableFuture<PendingAcquisition<?>> second = new CompletableFuture<>();
 		// As early as possible.
-		first.result.whenComplete(
-				(lease, error) -> second.complete(acquire(this.engine, requests, thread, LeaseContext.empty())));
+		first.result.whenComplete((lease, error) -> second.complete(acquire(BOTH, thread)));
 		this.store.elapse(20_000);
 		assertThat(this.store.sent()).contains("release 1", "acquire 3");
 		this.store.last("acquire 3").granted(20, 30_000);
@@ -94,13 +90,12 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	@Test
 	void anInterruptedRequestLeavesNoFreshGrantForTheNextRequestOfItsThread() {
 		List<Runnable> queued = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
+		this.callbacks = queued::add;
 		Thread thread = new Thread();
-		List<ResolvedRequest> requests = Settings.resolve(BOTH, settings());
-		PendingAcquisition<?> first = acquire(busy, requests, thread, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(BOTH, thread);
 		this.store.last("acquire 1").granted(10, 30_000);
 		first.interrupt(null);
-		PendingAcquisition<?> second = acquire(busy, requests, thread, LeaseContext.empty());
+		PendingAcquisition<?> second = acquire(BOTH, thread);
 		// The second request waits in the instance for the release.
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		runAll(queued);
@@ -111,19 +106,16 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	@Test
 	void anInterruptDuringTheGrantOfTheNextKeyLeavesNoHoldForItsThread() {
 		List<Runnable> queued = new ArrayList<>();
-		List<LeaseEngine> engines = new ArrayList<>();
 		List<PendingAcquisition<?>> acquisitions = new ArrayList<>();
 		Thread thread = new Thread();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
+		this.callbacks = (action) -> {
 			queued.add(action);
 			// As early as possible.
 			if (acquisitions.size() == 1 && acquisitions.get(0).result.isDone()) {
-				acquisitions.add(acquire(engines.get(0), Settings.resolve(REQUEST.only("b"), settings()), thread,
-						LeaseContext.empty()));
+				acquisitions.add(acquire(REQUEST.only("b"), thread));
 			}
-		}, () -> ID, () -> 1.0);
-		engines.add(busy);
-		acquisitions.add(acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty()));
+		};
+		acquisitions.add(acquire(BOTH, thread));
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.answerAtOnce("acquire 2", (command) -> command.granted(20, 30_000));
 		this.store.whileSending = (line) -> {
@@ -140,16 +132,15 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	void aLossBeforeTheNextKeyIsRequestedEndsTheRequest() {
 		List<Runnable> queued = new ArrayList<>();
 		AtomicBoolean atOnce = new AtomicBoolean();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, (action) -> {
+		this.callbacks = (action) -> {
 			if (atOnce.get()) {
 				action.run();
 			}
 			else {
 				queued.add(action);
 			}
-		}, () -> ID, () -> 1.0);
-		PendingAcquisition<?> acquisition = acquire(busy, Settings.resolve(BOTH, settings()), new Thread(),
-				LeaseContext.empty());
+		};
+		PendingAcquisition<?> acquisition = acquire(BOTH, new Thread());
 		this.store.last("acquire 1").granted(10, 30_000);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
@@ -158,21 +149,20 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		runAll(queued);
 		assertThat(acquisition.result).isCompletedExceptionally();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		assertThat(isIdle(busy)).isTrue();
+		assertThat(isIdle()).isTrue();
 	}
 
 	@Test
 	void aLossLeavesNoFreshGrantForTheNextRequestOfItsThread() {
 		List<Runnable> queued = new ArrayList<>();
-		LeaseEngine busy = new LeaseEngine(this.store, settings(), this.store, queued::add, () -> ID, () -> 1.0);
+		this.callbacks = queued::add;
 		Thread thread = new Thread();
-		PendingAcquisition<?> first = acquire(busy, Settings.resolve(BOTH, settings()), thread, LeaseContext.empty());
+		PendingAcquisition<?> first = acquire(BOTH, thread);
 		this.store.last("acquire 1").granted(10, 30_000);
 		runAll(queued);
 		this.store.elapse(10_000);
 		CompletableFuture<PendingAcquisition<?>> second = new CompletableFuture<>();
-		first.result.whenComplete((lease, error) -> second
-			.complete(acquire(busy, Settings.resolve(REQUEST.only("b"), settings()), thread, LeaseContext.empty())));
+		first.result.whenComplete((lease, error) -> second.complete(acquire(REQUEST.only("b"), thread)));
 		this.store.last("renew 1").renewed(false);
 		this.store.last("acquire 2").granted(20, 30_000);
 		this.store.sent();
@@ -223,11 +213,10 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 		this.store.elapse(100);
 		assertThat(answer).as("a holder in another instance").isCompletedWithValue(Optional.empty());
 		this.store.last("release 1").released(true);
-		CompletableFuture<LockLease> other = this.service.acquireAsync(REQUEST.only("a"));
-		this.store.last("acquire 3").granted(30, 30_000);
+		LockLease other = granted(REQUEST.only("a"), 30);
 		answer = this.service.tryAcquireAsync(BOTH);
 		this.store.elapse(9900);
-		other.join().releaseAsync();
+		other.releaseAsync();
 		this.store.elapse(9900);
 		this.store.last("acquire 4").granted(40, 30_000);
 		this.store.elapse(200);
@@ -257,17 +246,12 @@ class MultiKeyTroubleTests extends ScriptedEngine {
 	}
 
 	private static void assertSilence(CompletableFuture<?> answer) {
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("Lock 'b' was not acquired")
-			.withMessageContaining("did not answer");
+		assertFailed(answer, LeaseStoreException.class, "Lock 'b' was not acquired", "did not answer");
 	}
 
 	private static void assertLost(CompletableFuture<LockLease> answer) {
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LeaseLostException.class)
-			.withMessageContaining(
-					"The lease of lock 'a' (fencing token 10) was lost while other keys of the same request were waited for");
+		assertFailed(answer, LeaseLostException.class,
+				"The lease of lock 'a' (fencing token 10) was lost while other keys of the same request were waited for");
 	}
 
 }

@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.NotAcquiredException.Reason;
@@ -17,7 +16,6 @@ import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Queue of a semaphore: its waiters in the store, and their order.
@@ -124,12 +122,10 @@ class PermitRulesTests extends ScriptedEngine {
 	void aRequestAboveTheLimitIsRefusedWithTheEffectiveLimit() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.permits(3), 1);
 		this.store.last("acquire 1").rejected(2);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answers.get(0).join()).satisfies((ex) -> {
-			PermitNotAcquiredException cause = (PermitNotAcquiredException) ex.getCause();
-			assertThat(cause.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT);
-			assertThat(cause.getPermits()).isEqualTo(3);
-			assertThat(cause).hasMessageContaining("3 permits of semaphore 'k' (limit 2)");
-		});
+		PermitNotAcquiredException failure = assertFailed(answers.get(0), PermitNotAcquiredException.class,
+				"3 permits of semaphore 'k' (limit 2)");
+		assertThat(failure.getReason()).isEqualTo(Reason.EXCEEDS_LIMIT);
+		assertThat(failure.getPermits()).isEqualTo(3);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		assertThat(isIdle()).isTrue();
 	}
@@ -138,11 +134,9 @@ class PermitRulesTests extends ScriptedEngine {
 	void theRefusalOfARequestWithoutAnyLimitNamesTheCure() {
 		CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(SemaphoreRequest.of("k").waitForever());
 		this.store.last("acquire 1").rejected(0);
-		assertThat(answer).isCompletedExceptionally();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withMessageContaining(
-					"the request has no limit of its own, and no operator has set one above 0 (set one by"
-							+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
+		assertFailed(answer, PermitNotAcquiredException.class,
+				"the request has no limit of its own, and no operator has set one above 0 (set one by"
+						+ " SemaphoreService.admin().setLimit, or name one by SemaphoreRequest.of(key, limit)");
 	}
 
 	@Test
@@ -181,10 +175,7 @@ class PermitRulesTests extends ScriptedEngine {
 	void aSilentStoreIsNotReportedAsMissingPermits() {
 		List<CompletableFuture<PermitLease>> answers = acquire(WAITING.waitTime(Duration.ofSeconds(1)), MANY + 1);
 		this.store.elapse(1100);
-		for (CompletableFuture<PermitLease> answer : answers) {
-			assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-				.withCauseInstanceOf(LeaseStoreException.class);
-		}
+		assertThat(answers).allSatisfy((answer) -> assertFailed(answer, LeaseStoreException.class));
 	}
 
 	@Test

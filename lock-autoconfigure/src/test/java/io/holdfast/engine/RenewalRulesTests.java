@@ -38,15 +38,14 @@ class RenewalRulesTests extends ScriptedEngine {
 	void partsOfTheStoreRenewIndependently() {
 		this.store.parts.put("other", 1);
 		LockLease lease = granted(REQUEST, 10);
-		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
-		this.store.last("acquire 2").granted(10, 30_000);
+		LockLease other = granted(LockRequest.of("other"), 10);
 		this.store.sent();
 		this.store.elapse(10_000);
 		assertThat(this.store.sent()).containsExactlyInAnyOrder("renew 1 for 30000", "renew 2 for 30000");
 		this.store.last("renew 2").renewed(true);
 		this.store.elapse(19_900);
 		assertThat(lease.isHeld()).isFalse();
-		assertThat(other.join().isHeld()).isTrue();
+		assertThat(other.isHeld()).isTrue();
 	}
 
 	@Test
@@ -278,8 +277,7 @@ class RenewalRulesTests extends ScriptedEngine {
 	@Test
 	void anErrorWhileBuildingABatchDoesNotEndRenewals() {
 		LockLease lease = granted(REQUEST, 10);
-		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
-		this.store.last("acquire 2").granted(10, 30_000);
+		LockLease other = granted(LockRequest.of("other"), 10);
 		this.store.sent();
 		this.store.whileFindingPart = ScriptedStore::fail;
 		this.store.elapse(10_000);
@@ -289,7 +287,7 @@ class RenewalRulesTests extends ScriptedEngine {
 		this.store.last("renew").renewed(true, true);
 		this.store.elapse(12_000);
 		assertThat(lease.isHeld()).isTrue();
-		assertThat(other.join().isHeld()).isTrue();
+		assertThat(other.isHeld()).isTrue();
 	}
 
 	@Test

@@ -98,8 +98,7 @@ class ResourceQueueTests extends ScriptedEngine {
 		CompletableFuture<LockLease> cancelled = this.service.acquireAsync(REQUEST);
 		CompletableFuture<LockLease> brief = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		CompletableFuture<LockLease> failed = this.service.acquireAsync(REQUEST);
-		CompletableFuture<LockLease> last = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> last = queued(REQUEST, 10);
 		cancelled.cancel(false);
 		this.store.elapse(1001);
 		assertThat(brief).isCompletedExceptionally();
@@ -160,9 +159,8 @@ class ResourceQueueTests extends ScriptedEngine {
 	@Test
 	void aGrantForACancelledRequestIsReleased() {
 		List<Runnable> later = new ArrayList<>();
-		DefaultLockService slow = new DefaultLockService(
-				new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID, () -> 1.0));
-		CompletableFuture<LockLease> answer = slow.acquireAsync(REQUEST);
+		this.callbacks = later::add;
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").granted(10, 30_000);
 		answer.cancel(false);
 		later.forEach(Runnable::run);
@@ -213,15 +211,14 @@ class ResourceQueueTests extends ScriptedEngine {
 		LockLease expired = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(29_698);
 		assertThat(isIdle()).isTrue();
-		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 2").granted(20, 30_000);
+		LockLease second = granted(REQUEST, 20);
 		this.store.sent();
 		CompletableFuture<ReleaseResult> late = expired.releaseAsync();
 		this.store.last("release 1").released(false);
 		assertThat(late).isCompletedWithValue(ReleaseResult.LOST);
-		assertThat(second.join().isHeld()).isTrue();
+		assertThat(second.isHeld()).isTrue();
 		assertThat(isIdle()).isFalse();
-		second.join().releaseAsync();
+		second.releaseAsync();
 		assertThat(isIdle()).isTrue();
 	}
 

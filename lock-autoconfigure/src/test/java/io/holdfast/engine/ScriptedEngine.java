@@ -1,8 +1,9 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LockLease;
@@ -12,6 +13,8 @@ import io.holdfast.engine.store.HandOverLimits;
 import org.jspecify.annotations.Nullable;
 
 import static io.holdfast.engine.Locks.lock;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Engine with a scripted store and clock. Tokens are 1, 2, … in the order of the
@@ -34,6 +37,9 @@ public abstract class ScriptedEngine {
 	protected Runnable whileDrawing = () -> {
 	};
 
+	/** Runs the callbacks of the engine. */
+	protected Executor callbacks = Runnable::run;
+
 	private final EngineSettings settings;
 
 	protected final LeaseEngine engine;
@@ -48,7 +54,8 @@ public abstract class ScriptedEngine {
 
 	protected ScriptedEngine(EngineSettings settings) {
 		this.settings = settings;
-		this.engine = new LeaseEngine(this.store, settings, this.store, Runnable::run, () -> ID, this::random);
+		this.engine = new LeaseEngine(this.store, settings, this.store, (callback) -> this.callbacks.execute(callback),
+				() -> ID, this::random);
 		Fleet.of(this.engine);
 		this.engine.resume();
 		this.service = new DefaultLockService(this.engine);
@@ -81,22 +88,33 @@ public abstract class ScriptedEngine {
 	}
 
 	protected boolean isIdle() {
-		return isIdle(this.engine);
+		return this.engine.isIdle();
 	}
 
-	protected static boolean isIdle(LeaseEngine engine) {
-		return engine.isIdle();
+	protected PendingAcquisition<?> acquire(LockRequest request, @Nullable Thread thread) {
+		return this.engine.queues.acquire(Settings.resolve(request, this.settings), thread, LeaseContext.empty());
 	}
 
-	protected static PendingAcquisition<?> acquire(LeaseEngine engine, List<ResolvedRequest> requests,
-			@Nullable Thread thread, LeaseContext context) {
-		return engine.queues.acquire(requests, thread, context);
+	/** Assert that a request or release has failed, and return the cause. */
+	protected static <T extends Throwable> T assertFailed(CompletableFuture<?> answer, Class<T> type, String... texts) {
+		Throwable failure = catchThrowable(() -> answer.getNow(null));
+		assertThat(failure).isInstanceOf(CompletionException.class);
+		assertThat(failure.getCause()).isInstanceOf(type);
+		assertThat(texts).allSatisfy((text) -> assertThat(failure.getCause()).hasMessageContaining(text));
+		return type.cast(failure.getCause());
 	}
 
 	protected LockLease granted(LockRequest request, long fence) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
-		this.store.last("acquire 1").granted(fence, 30_000);
+		this.store.last("acquire").granted(fence, 30_000);
 		return answer.join();
+	}
+
+	/** Request a lock that another instance holds. */
+	protected CompletableFuture<LockLease> queued(LockRequest request, long fence) {
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
+		this.store.last("acquire").busy(30_000, fence);
+		return answer;
 	}
 
 	protected void handOver(int number, long fence, long ttlMillis) {

@@ -4,11 +4,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-import io.holdfast.LeaseContext;
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockNotAcquiredException;
@@ -16,9 +15,11 @@ import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.engine.ScriptedStore.Command;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Failures, silence and outages of the store during a wait: repeated questions, and
@@ -48,9 +49,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.last("acquire 1").fail(true);
 		this.store.elapse(3000);
 		this.store.last("acquire 1").fail(true);
-		assertThat(answer).isDone();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 		this.store.sent();
 		this.store.last("release 1").released(false);
 		this.store.elapse(100_000);
@@ -67,19 +66,11 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThat(answers.stream().filter(CompletableFuture::isDone).count()).isEqualTo(answers.size());
 	}
 
-	@Test
-	void anUnreachableStoreIsReportedAfterTheOutagePatience() {
-		this.store.loseConnection();
-		assertReportedAfterPatience(this.service.acquireAsync(REQUEST));
-	}
-
 	private void assertReportedAfterPatience(CompletableFuture<LockLease> answer) {
 		this.store.elapse(2999);
 		assertThat(answer).isNotDone();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("cannot be reached");
+		assertFailed(answer, LeaseStoreException.class, "cannot be reached");
 	}
 
 	@Test
@@ -113,8 +104,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.loseConnection();
 		this.service.acquireAsync(REQUEST);
 		CompletableFuture<Optional<LockLease>> answer = this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ZERO));
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 	}
 
 	@Test
@@ -126,9 +116,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(2999);
 		assertThat(answer).isNotDone();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("cannot be reached");
+		assertFailed(answer, LeaseStoreException.class, "cannot be reached");
 	}
 
 	@Test
@@ -136,8 +124,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.loseConnection();
 		CompletableFuture<LockLease> answer = service(settings().commandTimeout(), Duration.ZERO).acquireAsync(REQUEST);
 		this.store.elapse(0);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withMessageContaining("cannot be reached");
+		assertFailed(answer, LeaseStoreException.class, "cannot be reached");
 	}
 
 	@Test
@@ -147,8 +134,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(49);
 		assertThat(answer).isNotDone();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 	}
 
 	private LockService service(Duration commandTimeout, Duration outagePatience) {
@@ -169,29 +155,22 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 			.isCompletedWithValue(Optional.empty());
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.elapse(10_000);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LockNotAcquiredException.class);
+		assertFailed(answer, LockNotAcquiredException.class);
 	}
 
 	@Test
 	void aThreadThatEndsItsOverdueWaitGetsTheErrorOfTheTimer() {
 		granted(REQUEST, 10);
 		for (LockRequest request : List.of(REQUEST, LockRequest.ofAll(List.of("k", "l")))) {
-			PendingAcquisition<?> waiting = acquire(this.engine, Settings.resolve(request.waitTime(SHORT), settings()),
-					new Thread(), LeaseContext.empty());
+			PendingAcquisition<?> waiting = acquire(request.waitTime(SHORT), new Thread());
 			this.store.pause(SHORT.toMillis());
 			waiting.endOverdue();
-			assertThat(waiting.result).isCompletedExceptionally();
-			assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiting.result.getNow(null))
-				.withCauseInstanceOf(LockNotAcquiredException.class);
+			assertFailed(waiting.result, LockNotAcquiredException.class);
 		}
-		PendingAcquisition<?> unanswered = acquire(this.engine,
-				Settings.resolve(REQUEST.only("other").waitTime(SHORT), settings()), new Thread(),
-				LeaseContext.empty());
+		PendingAcquisition<?> unanswered = acquire(REQUEST.only("other").waitTime(SHORT), new Thread());
 		this.store.pause(SHORT.toMillis());
 		unanswered.endOverdue();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> unanswered.result.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(unanswered.result, LeaseStoreException.class);
 	}
 
 	@Test
@@ -212,15 +191,13 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(2999);
 		assertThat(answer).isNotDone();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withMessageContaining("cannot be reached");
+		assertFailed(answer, LeaseStoreException.class, "cannot be reached");
 	}
 
 	@Test
 	void anUnreachableStoreKeepsASingleCommandOfEachToken() {
 		LockLease lease = granted(REQUEST.only("other"), 10);
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 2").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		this.store.sent();
 		this.store.loseConnection();
 		lease.releaseAsync();
@@ -254,8 +231,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		CompletableFuture<LockLease> first = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
 		this.store.elapse(9999);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(first::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(first, LeaseStoreException.class);
 		assertThat(second).isNotDone();
 		// At the existing place.
 		this.store.last("acquire 1").granted(20, 30_000);
@@ -264,27 +240,35 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 
 	@Test
 	void anUnreachableStoreDoesNotEndAWaitBehindAHolder() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		this.store.loseConnection();
 		this.store.elapse(9_999);
 		assertThat(answer).isNotDone();
+	}
+
+	static Stream<Arguments> failures() {
+		return Stream.of(failure("trouble", (command) -> command.fail(true)),
+				failure("few replicas", Command::unconfirmed), failure("moving", Command::notYet));
+	}
+
+	private static Arguments failure(String message, Consumer<Command> answer) {
+		return Arguments.of(message, answer);
+	}
+
+	@ParameterizedTest
+	@MethodSource("failures")
+	void aFailureIsReportedAtOnceToARequestWithoutWaiting(String message, Consumer<Command> answer) {
+		CompletableFuture<LockLease> request = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
+		answer.accept(this.store.last("acquire 1 at once"));
+		assertFailed(request, LeaseStoreException.class, message);
+		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "release 1");
 	}
 
 	@Test
 	void aPermanentFailureIsReportedAtOnce() {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		this.store.last("acquire 1").fail(false);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
-	}
-
-	@Test
-	void aFailureIsReportedAtOnceToARequestWithoutWaiting() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
-		this.store.last("acquire 1").fail(true);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 	}
 
 	@Test
@@ -294,8 +278,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(499);
 		assertThat(answer).isNotDone();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 	}
 
 	@Test
@@ -307,9 +290,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThat(second).isNotSameAs(first);
 		this.store.sent();
 		first.fail(true);
-		assertThat(answer).isDone();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 		assertThat(second.isCancelled()).isTrue();
 		assertThat(this.store.sent()).containsExactly("release 1");
 	}
@@ -337,20 +318,8 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThat(answer).isNotDone();
 		this.store.sent();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("few replicas");
+		assertFailed(answer, LeaseStoreException.class, "few replicas");
 		assertThat(this.store.sent()).containsExactly("release 1");
-	}
-
-	@Test
-	void anUnconfirmedGrantIsReleasedAtOnceWithoutWaiting() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
-		this.store.last("acquire 1 at once").unconfirmed();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("few replicas");
-		assertThat(this.store.sent()).containsExactly("acquire 1 at once", "release 1");
 	}
 
 	@Test
@@ -365,32 +334,19 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThat(answer).isNotDone();
 		this.store.last("acquire 1").notYet();
 		this.store.elapse(250);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("moving");
+		assertFailed(answer, LeaseStoreException.class, "moving");
 		this.store.last("acquire 1").granted(10, 30_000);
 		assertThat(behind).isCompleted();
 	}
 
 	@Test
-	void aStoreThatIsNotReadyIsReportedAtOnceWithoutWaiting() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ZERO));
-		this.store.last("acquire 1 at once").notYet();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("moving");
-	}
-
-	@Test
 	void aFailureAfterABusyAnswerIsReportedAtTheEndOfTheWait() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		this.store.elapse(2500);
 		this.store.last("acquire 1").fail(true);
 		assertThat(answer).isNotDone();
 		this.store.elapse(8000);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 	}
 
 	@Test
@@ -406,8 +362,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(249);
 		assertThat(silent).isNotDone();
 		this.store.elapse(1);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(silent::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(silent, LeaseStoreException.class);
 	}
 
 	@Test
@@ -425,8 +380,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 
 	@Test
 	void aShutdownWaitsForTheReleaseOfAnEndedWait() {
-		CompletableFuture<LockLease> waiting = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> waiting = queued(REQUEST, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(10));
 		assertThat(waiting).isCompletedExceptionally();
 		assertThat(shutDown).as("the release is unanswered").isNotDone();
@@ -439,11 +393,10 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		granted(REQUEST, 10);
 		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(1));
 		this.engine.resume();
-		CompletableFuture<LockLease> other = this.service.acquireAsync(LockRequest.of("other"));
-		this.store.last("acquire 2").granted(10, 30_000);
+		LockLease other = granted(LockRequest.of("other"), 10);
 		this.store.elapse(2000);
 		assertThat(shutDown).isDone();
-		assertThat(other.join().isHeld()).isTrue();
+		assertThat(other.isHeld()).isTrue();
 	}
 
 	@Test
@@ -451,9 +404,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		granted(REQUEST, 10);
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.waitTime(Duration.ofSeconds(1)));
 		this.store.elapse(1000);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LockNotAcquiredException.class)
-			.withMessageContaining("was not acquired after 1000 ms: still held by instance");
+		assertFailed(answer, LockNotAcquiredException.class, "was not acquired after 1000 ms: still held by instance");
 	}
 
 	@Test
@@ -498,9 +449,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1");
 		assertThat(answer).isNotDone();
 		this.store.elapse(1900);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("the store (Redis) did not answer within 1900 ms");
+		assertFailed(answer, LeaseStoreException.class, "the store (Redis) did not answer within 1900 ms");
 	}
 
 	@Test
@@ -520,8 +469,7 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 		this.store.elapse(9000);
 		assertThat(answer).isNotDone();
 		this.store.elapse(2000);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 	}
 
 	@Test
@@ -555,9 +503,8 @@ class StoreTroubleRulesTests extends ScriptedEngine {
 	}
 
 	private List<Command> releasedWithoutAnAnswer() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").granted(7, 30_000);
-		answer.join().releaseAsync();
+		LockLease answer = granted(REQUEST, 7);
+		answer.releaseAsync();
 		Command first = this.store.last("release 1");
 		this.store.elapse(2000);
 		Command second = this.store.last("release 1");

@@ -10,7 +10,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Requests without waiting, during an unanswered release of their instance. Nothing
@@ -77,10 +76,7 @@ class UnansweredReleaseTests extends ScriptedEngine {
 	void silent() {
 		CompletableFuture<LockLease> next = overtake();
 		this.store.elapse(3000);
-		assertThat(next).isCompletedExceptionally();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> {
-			throw next.handle((lease, failure) -> failure).join();
-		});
+		assertFailed(next, LeaseStoreException.class);
 		this.store.last("release 1").released(true);
 		assertThat(this.store.sent()).doesNotContain("acquire 2 at once");
 	}
