@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseContext;
 import io.holdfast.LeaseLostException;
@@ -17,7 +16,6 @@ import io.holdfast.LockNotAcquiredException;
 import io.holdfast.LockRequest;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.store.HandOverLimits;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,40 +25,19 @@ import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * An engine under stress and at odd moments, with a scripted store and clock. Tokens are
  * 1, 2, … in the order of the requests.
  */
-class EngineRobustnessTests {
-
-	private static final String ID = "0123456789abcdef0123456789abcdef";
-
-	private static final LockRequest REQUEST = LockRequest.of("k")
-		.waitTime(Duration.ofSeconds(10))
-		.leaseTime(Duration.ofSeconds(30));
+class EngineRobustnessTests extends ScriptedEngine {
 
 	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
 
-	private final ScriptedStore store = new ScriptedStore();
+	private final Queue<Runnable> pending = new ArrayDeque<>();
 
-	private final Queue<Runnable> callbacks = new ArrayDeque<>();
-
-	private final LeaseEngine engine = new LeaseEngine(this.store,
-			Settings.with(EngineSettings.defaults(), HandOverLimits.NONE), this.store, this.callbacks::add, () -> ID,
-			() -> 1.0);
-
-	private final DefaultLockService service = new DefaultLockService(this.engine);
-
-	@Test
-	@DisplayName("A failed start fails the request and leaves no trace of its key")
-	void startFails() {
-		this.store.whileStarting = () -> {
-			throw new IllegalStateException("no thread");
-		};
-		assertThatIllegalStateException().isThrownBy(() -> this.service.acquireAsync(REQUEST)).withMessage("no thread");
-		assertThat(this.engine.isIdle()).isTrue();
+	EngineRobustnessTests() {
+		this.callbacks = this.pending::add;
 	}
 
 	@Test
@@ -110,8 +87,7 @@ class EngineRobustnessTests {
 	@Test
 	@DisplayName("A waiter asks again on the wake-up of an unconfirmed grant")
 	void unconfirmed() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 15);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 15);
 		this.store.sent();
 		this.store.wakeUps.grantedUnconfirmed(lock("k"), ID + ":1", 20);
 		assertThat(answer).isNotDone();
@@ -166,7 +142,7 @@ class EngineRobustnessTests {
 		lease.releaseAsync();
 		this.store.sent();
 		this.store.last("release 1").released(true);
-		assertThat(this.callbacks).as("another thread goes on").isNotEmpty();
+		assertThat(this.pending).as("another thread goes on").isNotEmpty();
 		assertThat(this.engine.status().waiting()).isLessThan(crowd / 2);
 		runCallbacks();
 		assertThat(this.engine.status().waiting()).isEqualTo(crowd);
@@ -180,8 +156,7 @@ class EngineRobustnessTests {
 		};
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
 		runCallbacks();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(answer, LeaseStoreException.class);
 		this.store.whileSending = (line) -> {
 		};
 		CompletableFuture<LockLease> again = this.service.acquireAsync(REQUEST);
@@ -199,8 +174,7 @@ class EngineRobustnessTests {
 		CompletableFuture<Optional<LockLease>> late = this.service.tryAcquireAsync(ONCE);
 		runCallbacks();
 		assertThat(early.join()).isEmpty();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> late.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(late, LeaseStoreException.class);
 	}
 
 	@Test
@@ -215,9 +189,7 @@ class EngineRobustnessTests {
 		lease.releaseAsync();
 		this.store.elapse(10_000);
 		runCallbacks();
-		assertThat(waiters).allSatisfy(
-				(waiter) -> assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> waiter.getNow(null))
-					.withCauseInstanceOf(LeaseStoreException.class));
+		assertThat(waiters).allSatisfy((waiter) -> assertFailed(waiter, LeaseStoreException.class));
 	}
 
 	@Test
@@ -230,10 +202,8 @@ class EngineRobustnessTests {
 		this.store.last("acquire 1").busy(30_000, 10);
 		this.store.elapse(1000);
 		runCallbacks();
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> first.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> second.getNow(null))
-			.withCauseInstanceOf(LockNotAcquiredException.class);
+		assertFailed(first, LeaseStoreException.class);
+		assertFailed(second, LockNotAcquiredException.class);
 	}
 
 	@Test
@@ -288,8 +258,7 @@ class EngineRobustnessTests {
 	@Test
 	@DisplayName("A short manual renewal does not end the extension of a claim to a full lease")
 	void shortRenewalOfAClaim() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST.autoRenew(false), 10);
 		this.store.wakeUps.granted(lock("k"), ID + ":1", 20, 3000);
 		runCallbacks();
 		renewByHand(answer.join());
@@ -321,7 +290,7 @@ class EngineRobustnessTests {
 	}
 
 	private void runCallbacks() {
-		for (Runnable next = this.callbacks.poll(); next != null; next = this.callbacks.poll()) {
+		for (Runnable next = this.pending.poll(); next != null; next = this.pending.poll()) {
 			next.run();
 		}
 	}

@@ -25,6 +25,7 @@ import io.holdfast.memory.MemoryLeases;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * Starting and stopping. A process restored from an image of a stopped process shares
@@ -69,6 +70,15 @@ class LifecycleRulesTests {
 		this.engine.resume();
 		assertThat(this.starts).as("started once").hasValue(1);
 		assertThat(answer.join().isHeld()).isTrue();
+	}
+
+	@Test
+	void aFailedStartFailsTheRequestAndLeavesNoTraceOfItsKey() {
+		this.store.whileStarting = () -> {
+			throw new IllegalStateException("no thread");
+		};
+		assertThatIllegalStateException().isThrownBy(() -> this.service.acquireAsync(REQUEST)).withMessage("no thread");
+		assertThat(this.engine.isIdle()).isTrue();
 	}
 
 	@Test

@@ -2,7 +2,6 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.PermitLease;
@@ -184,15 +183,6 @@ class PermitContentionTests extends ScriptedPermits {
 		held.get(0).releaseAsync();
 		assertThat(waiting).noneMatch(CompletableFuture::isDone);
 		assertThat(this.store.sent()).containsExactly("release 1");
-	}
-
-	@Test
-	void aRequestWithoutWaitingDoesNotPassWaiters() {
-		all(ONE);
-		request(2, ONE);
-		this.store.sent();
-		assertThat(this.semaphores.tryAcquireAsync(ONE.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
-		assertThat(this.store.sent()).isEmpty();
 	}
 
 }

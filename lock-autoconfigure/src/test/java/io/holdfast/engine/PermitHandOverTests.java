@@ -1,6 +1,5 @@
 package io.holdfast.engine;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -139,39 +138,7 @@ class PermitHandOverTests extends ScriptedPermits {
 		assertThat(((LeaseHandle) next.join()).hold.fence).isEqualTo(11);
 	}
 
-	@Test
-	void theTokenIsRenewedForItsNextHolder() {
-		List<PermitLease> held = all(ONE);
-		CompletableFuture<PermitLease> next = request(ONE);
-		this.store.elapse(4);
-		renewer().renewNow(List.of(((LeaseHandle) held.get(0)).hold), 30_000);
-		held.get(0).release();
-		Duration before = next.join().remaining();
-		this.store.last("renew 1").renewed(true);
-		assertThat(next.join().remaining()).isGreaterThan(before);
-		renewer().renewNow(List.of(((LeaseHandle) next.join()).hold), 30_000);
-		this.store.last("renew 1").renewed(false);
-		assertThat(next.join().isHeld()).isFalse();
-	}
-
 	// Permits without a hand-over
-
-	@Test
-	void aWaiterWithOtherTermsGetsNoHandOver() {
-		for (SemaphoreRequest other : List.of(ONE.permits(2), ONE.autoRenew(false),
-				ONE.leaseTime(Duration.ofSeconds(20)))) {
-			CompletableFuture<PermitLease> answer = request(ONE);
-			List<String> sent = this.store.sent();
-			String token = sent.get(sent.size() - 1).substring("acquire ".length());
-			this.store.last("acquire " + token).granted(10, 30_000);
-			CompletableFuture<PermitLease> next = request(other);
-			this.store.sent();
-			answer.join().releaseAsync();
-			assertThat(this.store.sent()).contains("release " + token);
-			next.cancel(false);
-			this.store.sent();
-		}
-	}
 
 	@Test
 	void aPermitOfAnotherLimitIsNotHandedOver() {
@@ -190,17 +157,6 @@ class PermitHandOverTests extends ScriptedPermits {
 		((LeaseHandle) held.get(0)).hold.onRenewalFailed("trouble");
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
-	}
-
-	@Test
-	void cancelledWaitersGetNoHandOver() {
-		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = request(3, ONE);
-		waiting.get(1).cancel(false);
-		held.get(0).release();
-		assertThat(waiting.get(0)).isCompleted();
-		held.get(1).release();
-		assertThat(waiting.get(2)).isCompleted();
 	}
 
 	@Test

@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 
 import io.holdfast.LeaseContext;
@@ -19,7 +18,6 @@ import io.holdfast.SemaphoreRequest;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -165,8 +163,7 @@ class RetentionRulesTests extends ScriptedEngine {
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		LockLease expired = granted("acquire 2",
-				RETAINED.only("other").minHold(Duration.ofSeconds(30)).autoRenew(false));
+		LockLease expired = granted(RETAINED.only("other").minHold(Duration.ofSeconds(30)).autoRenew(false), 10);
 		this.store.elapse(29_698);
 		expired.releaseAsync();
 		assertThat(this.store.sent()).endsWith("release 2").noneMatch((line) -> line.startsWith("retain"));
@@ -182,27 +179,16 @@ class RetentionRulesTests extends ScriptedEngine {
 
 	@Test
 	void aLeaseOfACallerIsRetainedThoughItsNestedLeaseHadNoCaller() {
+		LockLease outer = granted(RETAINED, 10);
 		List<Runnable> later = new ArrayList<>();
-		LeaseEngine slow = new LeaseEngine(this.store, EngineSettings.defaults(), this.store, later::add, () -> ID,
-				() -> 1.0);
-		DefaultLockService service = new DefaultLockService(slow);
-		CompletableFuture<LockLease> outer = service.acquireAsync(RETAINED);
-		this.store.last("acquire 1").granted(10, 30_000);
-		later.remove(0).run();
-		CompletableFuture<LockLease> inner = service
-			.acquireAsync(RETAINED.within(LeaseContext.empty().with(outer.join())));
-		outer.join().releaseAsync();
+		this.callbacks = later::add;
+		LeaseContext context = LeaseContext.empty().with(outer);
+		CompletableFuture<LockLease> inner = this.service.acquireAsync(RETAINED.within(context));
+		outer.releaseAsync();
 		inner.cancel(false);
 		this.store.sent();
 		later.forEach(Runnable::run);
 		assertThat(this.store.sent()).containsExactly("retain 1 for 20000");
-	}
-
-	@Test
-	void theRetentionOfAMissingTokenIsALoss() {
-		CompletableFuture<ReleaseResult> result = granted(RETAINED, 10).releaseAsync();
-		this.store.last("retain 1").retained(false);
-		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
 	}
 
 	@Test
@@ -294,17 +280,8 @@ class RetentionRulesTests extends ScriptedEngine {
 		assertThat(shutDown).isCompleted();
 	}
 
-	private LockLease granted(String command, LockRequest request) {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
-		this.store.last(command).granted(10, 30_000);
-		return answer.join();
-	}
-
 	private static void assertUnconfirmed(CompletableFuture<?> answer, String reason) {
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(() -> answer.getNow(null))
-			.withCauseInstanceOf(LeaseStoreException.class)
-			.withMessageContaining("The minHold of lock 'k' is not confirmed yet: ")
-			.withMessageContaining(reason);
+		assertFailed(answer, LeaseStoreException.class, "The minHold of lock 'k' is not confirmed yet: ", reason);
 	}
 
 }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import io.holdfast.Lease;
 import io.holdfast.LeaseStoreException;
@@ -19,12 +20,13 @@ import io.holdfast.engine.ScriptedStore.Command;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Releases whose callers do not await the answer of the store.
@@ -44,13 +46,6 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 
 	private static CompletableFuture<?> send(Lease lease) {
 		return ((LeaseInternals) lease).sendRelease();
-	}
-
-	private static void assertStoreTrouble(CompletableFuture<?> request) {
-		assertThat(request).isCompletedExceptionally();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> {
-			throw request.handle((lease, failure) -> failure).join();
-		});
 	}
 
 	@Test
@@ -83,21 +78,10 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("close() sends the releases of several keys together")
-	void severalKeys() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
-		this.store.last("acquire 1").granted(100, 30_000);
-		this.store.last("acquire 2").granted(100, 30_000);
-		answer.join().close();
-		assertThat(this.store.sent()).endsWith("release 1", "release 2");
-	}
-
-	@Test
 	@DisplayName("close() retains a lease for its minHold, and returns without the answer")
 	void minHold() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.minHold(Duration.ofSeconds(5)));
-		this.store.last("acquire 1").granted(100, 30_000);
-		answer.join().close();
+		LockLease answer = granted(REQUEST.minHold(Duration.ofSeconds(5)), 100);
+		answer.close();
 		assertThat(this.store.sent()).endsWith("retain 1 for 5000");
 	}
 
@@ -170,7 +154,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 			.acquireAsync(LockRequest.of("k1").waitTime(Duration.ofMillis(100)));
 		this.store.last("acquire 2").busy(1000, 100);
 		this.store.elapse(150);
-		assertStoreTrouble(next);
+		assertFailed(next, LeaseStoreException.class);
 	}
 
 	@Test
@@ -198,14 +182,19 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		assertThat(shutDown).isCompleted();
 	}
 
-	@Test
-	@DisplayName("A request without waiting is sent again after the release of another mode of its key")
-	void otherMode() {
+	static Stream<LockRequest> laterRequests() {
+		return Stream.of(LockRequest.of("k1").mode(LockMode.READ), LockRequest.ofAll(List.of("k1", "k2")));
+	}
+
+	@ParameterizedTest
+	@MethodSource("laterRequests")
+	@DisplayName("A request without waiting, for another mode or several keys, is sent again after the release of its key")
+	void otherRequest(LockRequest request) {
 		lock(1).close();
-		LockRequest reading = LockRequest.of("k1").mode(LockMode.READ).waitTime(Duration.ZERO);
-		CompletableFuture<LockLease> next = this.service.acquireAsync(reading);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(request.waitTime(Duration.ZERO));
 		this.store.last("acquire 2 at once").busy(1000, 100);
 		assertThat(next).isNotDone();
+		this.store.answerAtOnce("acquire 3 at once", (command) -> command.granted(200, 30_000));
 		this.store.last("release 1").released(true);
 		this.store.last("acquire 2 at once").granted(200, 30_000);
 		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
@@ -254,20 +243,6 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A request for several keys without waiting is sent again after the answer to a release")
-	void severalKeysAtOnce() {
-		lock(1).close();
-		CompletableFuture<LockLease> next = this.service
-			.acquireAsync(LockRequest.ofAll(List.of("k1", "k2")).waitTime(Duration.ZERO));
-		this.store.last("acquire 2 at once").busy(1000, 100);
-		assertThat(next).isNotDone();
-		this.store.last("release 1").released(true);
-		this.store.last("acquire 2 at once").granted(200, 30_000);
-		this.store.last("acquire 3 at once").granted(200, 30_000);
-		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
-	}
-
-	@Test
 	@DisplayName("The status waits for the answer to a release")
 	void status() {
 		lock(1).close();
@@ -311,7 +286,7 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	void repeatedReleaseWithoutAnswer() {
 		CompletableFuture<LockLease> next = requestBehindFailedRelease();
 		this.store.elapse(1000);
-		assertStoreTrouble(next);
+		assertFailed(next, LeaseStoreException.class);
 	}
 
 }

@@ -3,7 +3,6 @@ package io.holdfast.engine;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 
 import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
@@ -13,7 +12,6 @@ import io.holdfast.engine.ScriptedStore.Command;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Protocol of a waiter, from its first question to its end.
@@ -37,8 +35,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aHandOffWithTooLittleTimeLeftIsConfirmedFirst() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		this.store.elapse(2400);
 		this.store.sent();
 		handOver(1, 20, 3000);
@@ -58,8 +55,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aStaleWakeUpIsIgnored() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		handOver(1, 10, 5000);
 		handOver(1, 9, 5000);
 		assertThat(answer).isNotDone();
@@ -81,8 +77,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aClaimIsRenewedAtAThirdOfItsTime() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		handOver(1, 20, 3000);
 		assertThat(answer).isCompleted();
 		this.store.sent();
@@ -94,8 +89,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aClaimWithoutRenewalIsExtendedOnceToAFullLease() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST.autoRenew(false));
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST.autoRenew(false), 10);
 		handOver(1, 20, 3000);
 		this.store.elapse(1000);
 		this.store.last("renew 1 for 29000").renewed(true);
@@ -111,8 +105,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aWaiterAsksAgainAfterHalfAClaimAtTheLatest() {
-		this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		queued(REQUEST, 10);
 		this.store.sent();
 		this.store.elapse(2499);
 		assertThat(this.store.sent()).isEmpty();
@@ -133,8 +126,7 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void aWaiterAsksAtOnceAfterANewSubscription() {
-		this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		queued(REQUEST, 10);
 		this.store.sent();
 		this.store.wakeUps.listening();
 		assertThat(this.store.sent()).containsExactly("acquire 1");
@@ -181,13 +173,12 @@ class WaitingRulesTests extends ScriptedEngine {
 
 	@Test
 	void releaseIsTheLastCommandOfATokenAndCancelsPendingCommands() {
-		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").busy(30_000, 10);
+		CompletableFuture<LockLease> answer = queued(REQUEST, 10);
 		this.store.elapse(2500);
 		ScriptedStore.Command pending = this.store.last("acquire 1");
 		this.store.sent();
 		this.store.elapse(7500);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(answer::join);
+		assertThat(answer).isCompletedExceptionally();
 		assertThat(pending.isCancelled()).isTrue();
 		assertThat(this.store.sent()).endsWith("release 1");
 		this.store.last("release 1").released(false);
@@ -201,8 +192,7 @@ class WaitingRulesTests extends ScriptedEngine {
 		LockLease lease = granted(REQUEST, 10);
 		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
 		this.store.elapse(1001);
-		assertThatExceptionOfType(CompletionException.class).isThrownBy(result::join)
-			.withCauseInstanceOf(LeaseStoreException.class);
+		assertFailed(result, LeaseStoreException.class);
 		assertThat(lease.isHeld()).isFalse();
 		this.store.sent();
 		this.store.elapse(10_000);
@@ -286,14 +276,6 @@ class WaitingRulesTests extends ScriptedEngine {
 		first.busy(30_000, 10);
 		assertThat(answer.join()).isEmpty();
 		assertThat(this.store.sent()).containsExactly("release 1");
-	}
-
-	@Test
-	void aRepeatedReleaseOfAValidLeaseReturnsReleased() {
-		LockLease lease = granted(REQUEST, 10);
-		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
-		this.store.last("release 1").releasedOrRepeated();
-		assertThat(result).isCompletedWithValue(ReleaseResult.RELEASED);
 	}
 
 }

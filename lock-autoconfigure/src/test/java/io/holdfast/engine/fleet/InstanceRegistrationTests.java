@@ -6,7 +6,6 @@ import java.util.Optional;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -271,14 +270,6 @@ class InstanceRegistrationTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A missing right is logged at once")
-	void warnsOfWhatDoesNotPass(CapturedOutput output) {
-		register();
-		fail(false);
-		assertThat(output).containsOnlyOnce(WARNING + ": trouble");
-	}
-
-	@Test
 	@DisplayName("An instance whose description fails gets leases all the same")
 	void survivesItsSource(CapturedOutput output) {
 		Fleet.of(this.engine).register(() -> {
@@ -383,11 +374,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		register();
 		CompletableFuture<LockLease> early = this.service.acquireAsync(REQUEST);
 		this.store.last("join").done(INCOMPATIBILITY);
-		assertThat(early).failsWithin(Duration.ZERO)
-			.withThrowableOfType(ExecutionException.class)
-			.havingCause()
-			.isInstanceOf(LeaseStoreException.class)
-			.withMessageContaining(INCOMPATIBILITY);
+		assertFailed(early, LeaseStoreException.class, INCOMPATIBILITY);
 		assertThat(this.service.acquireAsync(REQUEST)).isCompletedExceptionally();
 		assertThat(this.engine.status().refusal()).isEqualTo(INCOMPATIBILITY);
 		assertThat(Fleet.of(this.engine).awaitCompatibilityCheck(Duration.ZERO)).isEqualTo(INCOMPATIBILITY);
@@ -624,30 +611,11 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		this.store.sent();
 		lease.releaseAsync();
 		assertThat(this.store.sent()).containsExactly("release 1");
-		assertThat(next).failsWithin(Duration.ZERO)
-			.withThrowableOfType(ExecutionException.class)
-			.withMessageContaining(INCOMPATIBILITY);
+		assertFailed(next, LeaseStoreException.class, INCOMPATIBILITY);
 	}
 
 	private static void assertNotCompared(CompletableFuture<?> lease, String why) {
-		assertThat(lease).failsWithin(Duration.ZERO)
-			.withThrowableOfType(ExecutionException.class)
-			.havingCause()
-			.isInstanceOf(LeaseStoreException.class)
-			.withMessageContaining(why)
-			.withMessageContaining("; nothing is granted before it has answered once");
-	}
-
-	@Test
-	@DisplayName("A cancelled request that was sent after admission is cancelled at the store, too")
-	void givesUpWhatItHasAsked() {
-		register();
-		CompletableFuture<LockLease> lease = this.service.acquireAsync(REQUEST);
-		answer();
-		ScriptedStore.Command command = this.store.last("acquire 1");
-		lease.cancel(false);
-		assertThat(command.isCancelled()).isTrue();
-		assertThat(this.store.sent()).endsWith("acquire 1", "release 1");
+		assertFailed(lease, LeaseStoreException.class, why, "; nothing is granted before it has answered once");
 	}
 
 	@Test
