@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 
 import io.holdfast.engine.store.Commands;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
@@ -148,20 +147,6 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Granted.class);
 		assertThat(get(store.release(resource, ask(OTHER + ":1", 1), null)).released()).isTrue();
 		configure("maxmemory", "0");
-	}
-
-	@Test
-	@DisplayName("S2 A lock key without an expiry gets an expiry at a request of a reader or a writer, if"
-			+ " heal-missing-ttl is set")
-	void healsMissingEnd() {
-		RedisStoreOptions defaults = TestOptions.defaults();
-		RedisLeaseStore store = store(this.template,
-				new RedisStoreOptions(defaults.lockPrefix(), defaults.semaphorePrefix(), defaults.channelPrefix(),
-						Duration.ofSeconds(7), defaults.fenceRetention(), defaults.handoffTimeout(), false,
-						defaults.fleetKey(), null, null));
-		this.template.opsForValue().set("lock:key", "stranger's");
-		assertThat(((Busy) acquire(store, LOCK, INSTANCE + ":1", 1)).ownerTtlMillis()).isEqualTo(7_000);
-		assertThat(this.template.getExpire("lock:key", TimeUnit.MILLISECONDS)).isBetween(1L, 7_000L);
 	}
 
 	@Test

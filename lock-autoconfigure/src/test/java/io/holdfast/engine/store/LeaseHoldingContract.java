@@ -106,13 +106,6 @@ abstract class LeaseHoldingContract extends StoreContract {
 	}
 
 	@Test
-	@DisplayName("Two keys are independent")
-	void keysAreIndependent() {
-		granted(this.a.acquire("1"));
-		granted(this.b.acquire(lock("another"), Commands.forLock(this.b.token("1"), LEASE, CLAIM)));
-	}
-
-	@Test
 	@DisplayName("A foreign owner is reported as foreign, and excludes other owners until its end")
 	void respectsForeignOwner() {
 		putForeign(KEY, "stranger", Duration.ofMillis(SHORT));
@@ -213,12 +206,6 @@ abstract class LeaseHoldingContract extends StoreContract {
 		}
 		acquired.forEach(LeaseHoldingContract::get);
 		assertThat(this.a.renew(renewals)).isEqualTo(expected);
-	}
-
-	@Test
-	@DisplayName("An empty renewal has an empty answer")
-	void renewsNothing() {
-		assertThat(get(this.a.store.renew(List.of()))).isEmpty();
 	}
 
 }

@@ -142,18 +142,6 @@ public abstract class LeaseStoreContract extends LeaseHoldingContract {
 	}
 
 	@Test
-	@DisplayName("A cancelled waiter gets no hand-off")
-	void cancelsWait() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire("1"));
-		busy(this.c.acquire("1"));
-		assertThat(this.b.release("1").released()).isFalse();
-		this.a.release("1");
-		this.c.awaitWakeUp();
-		assertThat(this.b.wakeUps).isEmpty();
-	}
-
-	@Test
 	@DisplayName("The next token of an instance gets the key with the release, if there is no waiter")
 	void releasesToNext() {
 		Granted first = granted(this.a.acquire("1"));
