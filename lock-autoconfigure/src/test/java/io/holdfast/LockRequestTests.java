@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 /**
  * Valid and invalid requests to a lock service.
  */
-class LockRequestTests {
+class LockRequestTests extends RequestTestCase<LockRequest> {
 
 	private static final LockRequest REQUEST = LockRequest.of("stock:1");
 
@@ -50,6 +50,11 @@ class LockRequestTests {
 		assertThat(REQUEST.isReentrant()).isTrue();
 	}
 
+	@Override
+	LockRequest plain() {
+		return LockRequest.of("stock:1");
+	}
+
 	static Stream<Named<UnaryOperator<LockRequest>>> changes() {
 		return Stream.of(Named.of("mode", (request) -> request.mode(LockMode.READ)),
 				Named.of("waitTime", (request) -> request.waitTime(Duration.ofSeconds(1))),
@@ -67,36 +72,8 @@ class LockRequestTests {
 
 	@ParameterizedTest
 	@MethodSource("changes")
-	@DisplayName("Each change keeps the mark for running code, and the mark does not count in comparisons")
-	void forCode(UnaryOperator<LockRequest> change) {
-		LockRequest request = REQUEST.forCode();
-		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
-		assertThat(REQUEST.isForCode()).isFalse();
-		assertThat(change.apply(request).isForCode()).isTrue();
-		assertThat(request.namespace("tenant").isForCode()).isTrue();
-		assertThat(request.optional().isForCode()).isTrue();
-	}
-
-	@ParameterizedTest
-	@MethodSource("changes")
-	@DisplayName("Each change keeps the mark for optional leases, and the mark does not count in comparisons")
-	void optional(UnaryOperator<LockRequest> change) {
-		LockRequest request = REQUEST.optional();
-		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
-		assertThat(REQUEST.isOptional()).isFalse();
-		assertThat(change.apply(request).isOptional()).isTrue();
-		assertThat(request.namespace("tenant").isOptional()).isTrue();
-		assertThat(request.forCode().isOptional()).isTrue();
-	}
-
-	@ParameterizedTest
-	@MethodSource("changes")
-	@DisplayName("Each change returns a new request, and keeps all other attributes")
-	void change(UnaryOperator<LockRequest> change) {
-		LockRequest changed = change.apply(REQUEST);
-		assertThat(changed).isNotEqualTo(REQUEST).isEqualTo(change.apply(LockRequest.of("stock:1")));
-		assertThat(changed).hasSameHashCodeAs(change.apply(LockRequest.of("stock:1")));
-		assertThat(REQUEST).isEqualTo(LockRequest.of("stock:1"));
+	@DisplayName("Each change keeps all other attributes")
+	void otherAttributes(UnaryOperator<LockRequest> change) {
 		LockRequest all = full();
 		List<String> words = words(change.apply(all));
 		words.removeAll(words(all));

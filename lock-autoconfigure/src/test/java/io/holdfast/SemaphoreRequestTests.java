@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 /**
  * Valid and invalid requests to a semaphore service.
  */
-class SemaphoreRequestTests {
+class SemaphoreRequestTests extends RequestTestCase<SemaphoreRequest> {
 
 	private static final SemaphoreRequest REQUEST = SemaphoreRequest.of("geocoder", 10);
 
@@ -72,6 +72,18 @@ class SemaphoreRequestTests {
 				+ "leaseTime=PT20S, maxHold=PT40S, minHold=PT30S, autoRenew=true, name=calls, fair=false]");
 	}
 
+	@Override
+	SemaphoreRequest plain() {
+		return SemaphoreRequest.of("geocoder", 10);
+	}
+
+	@Test
+	@DisplayName("Requests with different keys or limits differ")
+	void differences() {
+		assertThat(REQUEST).isNotEqualTo(SemaphoreRequest.of("geocoder", 11))
+			.isNotEqualTo(SemaphoreRequest.of("other", 10));
+	}
+
 	static Stream<Named<UnaryOperator<SemaphoreRequest>>> changes() {
 		return Stream.of(Named.of("permits", (request) -> request.permits(2)),
 				Named.of("waitTime", (request) -> request.waitTime(Duration.ofSeconds(1))),
@@ -84,43 +96,6 @@ class SemaphoreRequestTests {
 				Named.of("fair", (request) -> request.fair(true)));
 	}
 
-	@ParameterizedTest
-	@MethodSource("changes")
-	@DisplayName("Each change keeps the mark for running code, and the mark does not count in comparisons")
-	void forCode(UnaryOperator<SemaphoreRequest> change) {
-		SemaphoreRequest request = REQUEST.forCode();
-		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
-		assertThat(REQUEST.isForCode()).isFalse();
-		assertThat(change.apply(request).isForCode()).isTrue();
-		assertThat(request.namespace("tenant").isForCode()).isTrue();
-		assertThat(request.optional().isForCode()).isTrue();
-	}
-
-	@ParameterizedTest
-	@MethodSource("changes")
-	@DisplayName("Each change keeps the mark for optional leases, and the mark does not count in comparisons")
-	void optional(UnaryOperator<SemaphoreRequest> change) {
-		SemaphoreRequest request = REQUEST.optional();
-		assertThat(request).isEqualTo(REQUEST).hasSameHashCodeAs(REQUEST);
-		assertThat(REQUEST.isOptional()).isFalse();
-		assertThat(change.apply(request).isOptional()).isTrue();
-		assertThat(request.namespace("tenant").isOptional()).isTrue();
-		assertThat(request.forCode().isOptional()).isTrue();
-	}
-
-	@ParameterizedTest
-	@MethodSource("changes")
-	@DisplayName("Each change returns a new request, and leaves the original unchanged")
-	void change(UnaryOperator<SemaphoreRequest> change) {
-		SemaphoreRequest changed = change.apply(REQUEST);
-		assertThat(changed).isNotEqualTo(REQUEST)
-			.isEqualTo(change.apply(SemaphoreRequest.of("geocoder", 10)))
-			.hasSameHashCodeAs(change.apply(SemaphoreRequest.of("geocoder", 10)));
-		assertThat(REQUEST).isEqualTo(SemaphoreRequest.of("geocoder", 10))
-			.isNotEqualTo(SemaphoreRequest.of("geocoder", 11))
-			.isNotEqualTo(SemaphoreRequest.of("other", 10));
-	}
-
 	static Stream<Arguments> bad() {
 		String permits = ", which is not from 1 to 1000000000";
 		return Stream.of(bad((request) -> request.permits(0), "permits of semaphore 'geocoder' is 0" + permits),
@@ -129,19 +104,10 @@ class SemaphoreRequestTests {
 				bad((request) -> SemaphoreRequest.of("geocoder", 0), "limit of semaphore 'geocoder' is 0" + permits),
 				bad((request) -> SemaphoreRequest.of("geocoder", 1_000_000_001),
 						"limit of semaphore 'geocoder' is 1000000001" + permits),
-				bad((request) -> request.waitTime(Duration.ofSeconds(-1)),
-						"waitTime of semaphore 'geocoder' is negative: PT-1S; use zero to try once, or waitForever()"),
 				bad((request) -> request.leaseTime(Duration.ofMillis(99)),
 						"leaseTime of semaphore 'geocoder' is PT0.099S, which is not from PT0.1S to PT8760H"),
-				bad((request) -> request.maxHold(Duration.ofMillis(99)),
-						"maxHold of semaphore 'geocoder' is PT0.099S, which is not from PT0.1S to "),
 				bad((request) -> request.minHold(Duration.ofDays(366)),
-						"minHold of semaphore 'geocoder' is PT8784H, which is not from PT0S to PT8760H"),
-				bad((request) -> request.minHold(Duration.ofSeconds(2)).maxHold(Duration.ofSeconds(1)),
-						"minHold of semaphore 'geocoder' is PT2S, which is longer than maxHold (PT1S): lower minHold, "
-								+ "or raise maxHold"),
-				bad((request) -> request.name(" "),
-						"name of semaphore 'geocoder' is blank: name its purpose, or leave it out"));
+						"minHold of semaphore 'geocoder' is PT8784H, which is not from PT0S to PT8760H"));
 	}
 
 	private static Arguments bad(Function<SemaphoreRequest, SemaphoreRequest> change, String message) {
