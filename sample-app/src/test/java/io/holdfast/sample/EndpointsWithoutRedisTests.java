@@ -68,15 +68,8 @@ class EndpointsWithoutRedisTests {
 			Instance instance = new Instance(context,
 					context.getEnvironment().getRequiredProperty("local.server.port"));
 			for (String endpoint : new String[] { "locks", "semaphores" }) {
-				instance.http()
-					.get()
-					.uri("/actuator/" + endpoint)
-					.exchange()
-					.expectStatus()
-					.isOk()
-					.expectBody()
-					.jsonPath("$.fleet.problem")
-					.value(String.class, (problem) -> assertThat(problem).startsWith("The search for " + endpoint));
+				assertThat(instance.send(HttpMethod.GET, "/actuator/" + endpoint, String.class))
+					.contains("\"problem\":\"The search for " + endpoint);
 				expectUnavailable(instance.http().get().uri("/actuator/" + endpoint + "/a"));
 				expectUnavailable(instance.http().delete().uri("/actuator/" + endpoint + "?key=a"));
 			}

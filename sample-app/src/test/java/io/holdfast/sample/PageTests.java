@@ -13,6 +13,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.http.HttpMethod;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -63,15 +65,7 @@ class PageTests {
 	}
 
 	private static String read(String path) {
-		String body = shop.http()
-			.get()
-			.uri("/" + path)
-			.exchange()
-			.expectStatus()
-			.isOk()
-			.expectBody(String.class)
-			.returnResult()
-			.getResponseBody();
+		String body = shop.send(HttpMethod.GET, "/" + path, String.class);
 		assertThat(body).as(path).isNotEmpty();
 		return body;
 	}
