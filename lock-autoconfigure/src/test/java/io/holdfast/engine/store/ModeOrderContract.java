@@ -64,6 +64,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		Granted first = granted(read(this.a, "1"));
 		Granted second = granted(read(this.b, "1"));
 		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + 64);
+		assertThat(granted(read(this.a, "1")).fence()).as("after a lost reply").isEqualTo(second.fence());
 		Busy busy = busy(this.c.attempt(LOCK, exclusive(this.c, "1")));
 		assertThat(busy.fence()).isEqualTo(second.fence());
 		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
