@@ -6,11 +6,9 @@ import io.holdfast.LeaseStoreException;
 import io.holdfast.LockService;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
-import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.fleet.Fleet;
-import io.holdfast.memory.MemoryLeaseStore;
-import io.holdfast.memory.MemoryLeases;
+import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -25,11 +23,8 @@ import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.invoke.OperationInvoker;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.WebServerNamespace;
-import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.http.ProblemDetail;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -41,10 +36,8 @@ import static org.mockito.Mockito.mock;
  */
 class EndpointsAutoConfigurationTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(
-				AutoConfigurations.of(HoldfastAutoConfiguration.class, HoldfastEndpointsAutoConfiguration.class))
-		.withPropertyValues("holdfast.backend=memory", "management.endpoints.web.exposure.include=*",
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastEndpointsAutoConfiguration.class)
+		.withPropertyValues("management.endpoints.web.exposure.include=*",
 				"management.endpoints.jmx.exposure.include=*");
 
 	@Test
@@ -83,8 +76,8 @@ class EndpointsAutoConfigurationTests {
 	@Test
 	@DisplayName("Of several engines, the endpoints use the primary one")
 	void tellsOfThePrimaryEngine() {
-		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
-			LeaseEngine engine = context.getBean(LeaseEngine.class);
+		this.runner.withUserConfiguration(AnotherEngine.class).run((context) -> {
+			LeaseEngine engine = context.getBean("holdfastLeaseEngine", LeaseEngine.class);
 			assertThat(context.getBean(LocksEndpoint.class).locks(null, null).instance().id())
 				.isEqualTo(Fleet.of(engine).instance());
 		});
@@ -111,21 +104,6 @@ class EndpointsAutoConfigurationTests {
 			assertThat(response.getBody()).isInstanceOfSatisfying(ProblemDetail.class,
 					(problem) -> assertThat(problem.getDetail()).isEqualTo(reason));
 		});
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class SecondEngine {
-
-		@Bean(defaultCandidate = false)
-		LeaseEngine secondEngine() {
-			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
-		}
-
-		@Bean
-		LeaseEngine firstEngine() {
-			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
-		}
-
 	}
 
 }

@@ -8,7 +8,6 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.actuate.HoldfastHealthIndicator;
-import io.holdfast.engine.LeaseEngine;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
@@ -17,7 +16,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.mockito.Mockito;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
@@ -38,9 +36,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
@@ -224,11 +220,11 @@ class HealthTests extends RedisTestCase {
 	@Test
 	@DisplayName("Several engines have separate parts under their names")
 	void several() {
-		this.memory.withUserConfiguration(Second.class).run((context) -> {
+		this.memory.withUserConfiguration(AnotherEngine.class).run((context) -> {
 			HealthContributor contributor = context.getBean(HealthContributorRegistry.class).getContributor("holdfast");
 			assertThat(contributor).isInstanceOf(CompositeHealthContributor.class);
 			assertThat(((CompositeHealthContributor) contributor).stream().map((entry) -> entry.name()))
-				.containsExactlyInAnyOrder("holdfastLeaseEngine", "ordersEngine");
+				.containsExactlyInAnyOrder("holdfastLeaseEngine", "secondEngine");
 		});
 	}
 
@@ -252,35 +248,15 @@ class HealthTests extends RedisTestCase {
 	@Test
 	@DisplayName("An application's own indicator takes precedence")
 	void own() {
-		this.memory.withUserConfiguration(Own.class)
+		this.memory.withBean("holdfastHealthIndicator", HealthIndicator.class, () -> () -> Health.up().build())
 			.run((context) -> assertThat(context).hasBean("holdfastHealthIndicator")
 				.doesNotHaveBean("holdfastHealthContributor"));
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Second {
-
-		@Bean(defaultCandidate = false)
-		LeaseEngine ordersEngine(LeaseEngineFactory engines) {
-			return engines.create(Mockito.mock(RedisConnectionFactory.class));
-		}
-
 	}
 
 	/** Imports by name, as in an application: skipped without being loaded. */
 	@Configuration(proxyBeanMethods = false)
 	@ImportAutoConfiguration({ HoldfastAutoConfiguration.class, HoldfastHealthAutoConfiguration.class })
 	static class Imported {
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Own {
-
-		@Bean
-		HealthIndicator holdfastHealthIndicator() {
-			return () -> Health.up().build();
-		}
 
 	}
 

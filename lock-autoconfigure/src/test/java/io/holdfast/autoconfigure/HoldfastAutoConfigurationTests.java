@@ -77,7 +77,7 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 
 	@Test
 	void backsOffFromTheUsersLockService() {
-		this.runner.withUserConfiguration(OwnLockService.class)
+		this.runner.withBean("own", LockService.class, () -> Mockito.mock(LockService.class))
 			.run((context) -> assertThat(context).hasSingleBean(LockService.class)
 				.doesNotHaveBean(DefaultLockService.class));
 	}
@@ -276,16 +276,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 		List<String> descriptions = JsonPath.read(metadata, "$.properties[*].description");
 		assertThat(names).hasSizeGreaterThan(10).hasSameSizeAs(descriptions);
 		assertThat(descriptions).allMatch((description) -> description.length() > 10);
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OwnLockService {
-
-		@Bean
-		LockService own() {
-			return Mockito.mock(LockService.class);
-		}
-
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -1,6 +1,5 @@
 package io.holdfast.autoconfigure;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -8,23 +7,15 @@ import io.holdfast.LeaseLostEvent;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.annotation.DistributedLock;
-import io.holdfast.engine.DefaultLockService;
-import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
-import io.holdfast.memory.MemoryLeaseStore;
-import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.TestApplication;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.context.event.EventListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -38,32 +29,17 @@ class LossEventTests {
 		.withUserConfiguration(Application.class);
 
 	@Test
-	@DisplayName("A loss under an annotated method has an event with key, name, time held and cause")
-	void annotated() {
-		this.runner.run((context) -> {
-			Application application = context.getBean(Application.class);
-			application.sell("SKU1", () -> context.getBean(LockService.class).admin().forceRelease("stock:SKU1"));
-			LeaseLostEvent event = onlyEvent(application);
-			assertThat(event.key()).isEqualTo("stock:SKU1");
-			assertThat(event.name()).isEqualTo("stock");
-			assertThat(event.permits()).isZero();
-			assertThat(event.held()).isBetween(Duration.ZERO, Duration.ofMinutes(1));
-			assertThat(event.reason()).isEqualTo("it was released by force");
-		});
-	}
-
-	@Test
 	@DisplayName("Losses of every engine of the context have events, and losses at its end do no harm")
 	void everyEngine() {
 		this.runner.withUserConfiguration(AnotherEngine.class).run((context) -> {
-			LockService others = context.getBean("otherLocks", LockService.class);
+			LockService others = context.getBean("secondLocks", LockService.class);
 			LockLease lease = others.acquire(LockRequest.of("other"));
 			others.admin().forceRelease("other");
 			assertThat(lease.isHeld()).isFalse();
 			assertThat(onlyEvent(context.getBean(Application.class)).key()).isEqualTo("other");
 			assertThat(onlyEvent(context.getBean(Application.class)).name()).isNull();
 			LockLease last = others.acquire(LockRequest.of("last"));
-			LeaseEngine engine = context.getBean("otherEngine", LeaseEngine.class);
+			LeaseEngine engine = context.getBean("secondEngine", LeaseEngine.class);
 			context.getSourceApplicationContext().close();
 			assertThatCode(engine::close).doesNotThrowAnyException();
 			assertThat(last.isHeld()).isFalse();
@@ -105,29 +81,9 @@ class LossEventTests {
 			return this.events;
 		}
 
-		@DistributedLock(name = "stock", key = "#sku")
-		public void sell(String sku, Runnable action) {
-			action.run();
-		}
-
 		@EventListener
 		public void lost(LeaseLostEvent event) {
 			this.events.add(event);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class AnotherEngine {
-
-		@Bean(defaultCandidate = false)
-		LeaseEngine otherEngine() {
-			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
-		}
-
-		@Bean(defaultCandidate = false)
-		LockService otherLocks(@Qualifier("otherEngine") LeaseEngine engine) {
-			return new DefaultLockService(engine);
 		}
 
 	}

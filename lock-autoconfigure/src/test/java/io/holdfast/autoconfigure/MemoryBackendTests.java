@@ -24,7 +24,9 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
+import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.ChildJvm;
 import io.holdfast.testing.ChildProcess;
@@ -34,7 +36,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.mockito.Mockito;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -45,7 +46,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -154,7 +154,7 @@ class MemoryBackendTests {
 	@ExtendWith(OutputCaptureExtension.class)
 	@DisplayName("A line at the start says that other JVMs are not excluded")
 	void saysSo(CapturedOutput output) {
-		this.runner.withUserConfiguration(SecondEngine.class).run((context) -> {
+		this.runner.withUserConfiguration(AnotherEngine.class).run((context) -> {
 			assertThat(context.getBeanNamesForType(LeaseEngine.class)).hasSize(2);
 			context.getBean(LockService.class).acquire("a").close();
 		});
@@ -203,7 +203,9 @@ class MemoryBackendTests {
 	@Test
 	@DisplayName("An application's own engine takes precedence")
 	void ownEngine() {
-		this.runner.withUserConfiguration(OwnEngine.class).run((context) -> {
+		LeaseEngine own = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
+				EngineSettings.defaults());
+		this.runner.withBean("own", LeaseEngine.class, () -> own).run((context) -> {
 			assertThat(context.getBeanNamesForType(LeaseEngine.class)).containsExactly("own");
 			context.getBean(LockService.class).acquire("a").close();
 		});
@@ -227,26 +229,6 @@ class MemoryBackendTests {
 		@Semaphore(name = "shop", limit = 2)
 		public String limited(Supplier<String> body) {
 			return body.get();
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OwnEngine {
-
-		@Bean
-		LeaseEngine own(LeaseEngineFactory engines) {
-			return engines.create(Mockito.mock());
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class SecondEngine {
-
-		@Bean(defaultCandidate = false)
-		LeaseEngine second(LeaseEngineFactory engines) {
-			return engines.create(Mockito.mock());
 		}
 
 	}

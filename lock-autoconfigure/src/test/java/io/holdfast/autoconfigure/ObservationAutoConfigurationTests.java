@@ -6,13 +6,9 @@ import java.util.List;
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.EngineObserver;
-import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.engine.ObservedRequest;
-import io.holdfast.memory.MemoryLeaseStore;
-import io.holdfast.memory.MemoryLeases;
 import io.holdfast.observation.DefaultLeaseObservationConvention;
 import io.holdfast.observation.DefaultMethodObservationConvention;
 import io.holdfast.observation.HoldfastObservationDocumentation;
@@ -31,12 +27,10 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.annotation.Import;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -103,7 +97,7 @@ class ObservationAutoConfigurationTests {
 	@Test
 	@DisplayName("All engines are observed, by the application's observers too, and each observer is called once")
 	void severalEngines() {
-		this.runner.withUserConfiguration(Second.class, Own.class).run((context) -> {
+		this.runner.withUserConfiguration(AnotherEngine.class, Noting.class).run((context) -> {
 			use(context.getBean(LockService.class));
 			use(context.getBean("secondLocks", LockService.class));
 			assertThat(context.getBean(MeterRegistry.class).get("holdfast.lock.acquire").timer().count()).isEqualTo(2);
@@ -116,9 +110,9 @@ class ObservationAutoConfigurationTests {
 	@Test
 	@DisplayName("In a hierarchy of contexts, each request is counted once")
 	void child() {
-		this.runner.withUserConfiguration(Own.class).run((parent) -> {
+		this.runner.withBean(Noting.class).run((parent) -> {
 			use(parent.getBean(LockService.class));
-			this.plain.withParent(parent).withUserConfiguration(Second.class).run((child) -> {
+			this.plain.withParent(parent).withUserConfiguration(AnotherEngine.class).run((child) -> {
 				use(child.getBean("secondLocks", LockService.class));
 				assertThat(parent.getBean(MeterRegistry.class).get("holdfast.lock.acquire").timer().count())
 					.isEqualTo(2);
@@ -130,7 +124,18 @@ class ObservationAutoConfigurationTests {
 	@Test
 	@DisplayName("An application's convention and meters take precedence")
 	void own() {
-		this.runner.withUserConfiguration(OwnConvention.class).run((context) -> {
+		LeaseObservationConvention convention = new DefaultLeaseObservationConvention(
+				HoldfastObservationDocumentation.LOCK_HOLD) {
+
+			@Override
+			public String getName() {
+				return "my.lock.hold";
+			}
+
+		};
+		ApplicationContextRunner own = this.runner.withBean(LeaseObservationConvention.class, () -> convention)
+			.withBean("ownMeters", LeaseMeters.class, () -> new LeaseMeters(new SimpleMeterRegistry()));
+		own.run((context) -> {
 			use(context.getBean(LockService.class));
 			assertThat(context.getBean(MeterRegistry.class).get("my.lock.hold").timer().count()).isEqualTo(1);
 			assertThat(context.getBean(MeterRegistry.class).find("holdfast.lock.hold").timers()).isEmpty();
@@ -166,27 +171,6 @@ class ObservationAutoConfigurationTests {
 
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	static class Second {
-
-		@Bean(defaultCandidate = false)
-		LeaseEngine secondEngine() {
-			return new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)), EngineSettings.defaults());
-		}
-
-		@Bean(defaultCandidate = false)
-		LockService secondLocks(@Qualifier("secondEngine") LeaseEngine engine) {
-			return new DefaultLockService(engine);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	@Import(Noting.class)
-	static class Own {
-
-	}
-
 	static final class Noting implements EngineObserver {
 
 		private final List<LeaseEngine> engines = new ArrayList<>();
@@ -195,26 +179,6 @@ class ObservationAutoConfigurationTests {
 		public @Nullable RequestObserver requested(ObservedRequest request) {
 			this.engines.add(request.engine());
 			return null;
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OwnConvention {
-
-		@Bean
-		LeaseObservationConvention ownConvention() {
-			return new DefaultLeaseObservationConvention(HoldfastObservationDocumentation.LOCK_HOLD) {
-				@Override
-				public String getName() {
-					return "my.lock.hold";
-				}
-			};
-		}
-
-		@Bean
-		LeaseMeters ownMeters() {
-			return new LeaseMeters(new SimpleMeterRegistry());
 		}
 
 	}

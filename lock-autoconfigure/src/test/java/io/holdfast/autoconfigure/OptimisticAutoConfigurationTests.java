@@ -8,6 +8,7 @@ import io.holdfast.OptimisticTransactionException;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.optimistic.OptimisticTransactions.Options;
 import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestApplication;
 import org.aspectj.lang.annotation.Aspect;
 import org.aspectj.lang.annotation.Before;
 import org.junit.jupiter.api.BeforeEach;
@@ -19,10 +20,7 @@ import org.mockito.Mockito;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
@@ -37,10 +35,7 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 
 	@BeforeEach
 	void connect() {
-		this.runner = new ApplicationContextRunner()
-			.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class))
-			.withPropertyValues("spring.data.redis.host=" + this.redis.host(),
-					"spring.data.redis.port=" + this.redis.port());
+		this.runner = TestApplication.runner(this.redis);
 	}
 
 	@ParameterizedTest
@@ -76,7 +71,7 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 	@Test
 	@DisplayName("An application's own transactions take precedence; switched off, there are none")
 	void backsOff() {
-		this.runner.withUserConfiguration(Own.class)
+		this.runner.withBean("own", OptimisticTransactions.class, () -> Mockito.mock(OptimisticTransactions.class))
 			.run((context) -> assertThat(context).getBean(OptimisticTransactions.class)
 				.isSameAs(context.getBean("own")));
 		this.runner.withPropertyValues("holdfast.enabled=false")
@@ -116,16 +111,6 @@ class OptimisticAutoConfigurationTests extends RedisTestCase {
 			.withMessage("backOff is PT-0.001S, which is less than 1 ms");
 		assertThat(defaults.maxAttempts(1).maxTime(Duration.ofMillis(2)).backOff(Duration.ofMillis(3)))
 			.isEqualTo(new Options(1, Duration.ofMillis(2), Duration.ofMillis(3)));
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class Own {
-
-		@Bean
-		OptimisticTransactions own() {
-			return Mockito.mock();
-		}
-
 	}
 
 	@Aspect

@@ -8,6 +8,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
@@ -15,12 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
 import reactor.core.publisher.Mono;
 
-import org.springframework.boot.autoconfigure.AutoConfigurations;
-import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
@@ -31,36 +28,33 @@ import static org.mockito.BDDMockito.given;
  */
 class ReactiveAutoConfigurationTests {
 
-	private final ApplicationContextRunner runner = new ApplicationContextRunner()
-		.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class, HoldfastAutoConfiguration.class,
-				HoldfastReactiveAutoConfiguration.class));
+	private final ApplicationContextRunner runner = TestApplication.runner(HoldfastReactiveAutoConfiguration.class);
+
+	private final ApplicationContextRunner ownLocks = this.runner.withBean("own", LockService.class,
+			() -> Mockito.mock(LockService.class));
 
 	@Test
 	@WithRedis
 	@DisplayName("There are reactive services, on the application's Redis")
 	void givesServices(TestRedis redis) {
-		this.runner
-			.withPropertyValues("spring.data.redis.host=" + redis.host(), "spring.data.redis.port=" + redis.port(),
-					"holdfast.lock.key-prefix=" + redis.keyPrefix(),
-					"holdfast.semaphore.key-prefix=" + redis.keyPrefix() + "s:")
-			.run((context) -> {
-				LockService locks = context.getBean(LockService.class);
-				SemaphoreService semaphores = context.getBean(SemaphoreService.class);
-				Mono<Boolean> locked = Mono.fromSupplier(() -> locks.status("a").isLocked());
-				assertThat(context.getBean(ReactiveLockService.class).withLock("a", locked).block()).isTrue();
-				assertThat(locks.status("a").isLocked()).isFalse();
-				Mono<Integer> used = Mono.fromSupplier(() -> semaphores.status("a").used());
-				assertThat(context.getBean(ReactiveSemaphoreService.class)
-					.withPermits(SemaphoreRequest.of("a", 2), used)
-					.block()).isEqualTo(1);
-				assertThat(semaphores.status("a").used()).isZero();
-			});
+		TestApplication.runner(redis, HoldfastReactiveAutoConfiguration.class).run((context) -> {
+			LockService locks = context.getBean(LockService.class);
+			SemaphoreService semaphores = context.getBean(SemaphoreService.class);
+			Mono<Boolean> locked = Mono.fromSupplier(() -> locks.status("a").isLocked());
+			assertThat(context.getBean(ReactiveLockService.class).withLock("a", locked).block()).isTrue();
+			assertThat(locks.status("a").isLocked()).isFalse();
+			Mono<Integer> used = Mono.fromSupplier(() -> semaphores.status("a").used());
+			assertThat(context.getBean(ReactiveSemaphoreService.class)
+				.withPermits(SemaphoreRequest.of("a", 2), used)
+				.block()).isEqualTo(1);
+			assertThat(semaphores.status("a").used()).isZero();
+		});
 	}
 
 	@Test
 	@DisplayName("Reactive services wrap the application's own services, if present")
 	void ofOwnService() {
-		this.runner.withUserConfiguration(OwnLocks.class).run((context) -> {
+		this.ownLocks.run((context) -> {
 			LockLease lease = Mockito.mock();
 			given(context.getBean(LockService.class).acquireAsync(any()))
 				.willReturn(CompletableFuture.completedFuture(lease));
@@ -78,7 +72,7 @@ class ReactiveAutoConfigurationTests {
 				.doesNotHaveBean("holdfastReactiveSemaphoreService"));
 		this.runner.withPropertyValues("holdfast.enabled=false")
 			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(ReactiveLockService.class));
-		this.runner.withUserConfiguration(OwnLocks.class, MoreLocks.class)
+		this.ownLocks.withBean("more", LockService.class, () -> Mockito.mock(LockService.class))
 			.run((context) -> assertThat(context).hasNotFailed()
 				.doesNotHaveBean(ReactiveLockService.class)
 				.hasSingleBean(ReactiveSemaphoreService.class));
@@ -87,39 +81,9 @@ class ReactiveAutoConfigurationTests {
 	@Test
 	@DisplayName("An application's own reactive services take precedence")
 	void ownReactiveService() {
-		this.runner.withUserConfiguration(OwnReactive.class)
+		this.runner.withBean("own", ReactiveLockService.class, () -> new ReactiveLockService(Mockito.mock()))
 			.run((context) -> assertThat(context.getBeanNamesForType(ReactiveLockService.class))
 				.containsExactly("own"));
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OwnLocks {
-
-		@Bean
-		LockService own() {
-			return Mockito.mock(LockService.class);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class MoreLocks {
-
-		@Bean
-		LockService more() {
-			return Mockito.mock(LockService.class);
-		}
-
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OwnReactive {
-
-		@Bean
-		ReactiveLockService own(LockService locks) {
-			return new ReactiveLockService(locks);
-		}
-
 	}
 
 }

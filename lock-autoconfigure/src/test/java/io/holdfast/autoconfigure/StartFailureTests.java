@@ -12,11 +12,9 @@ import io.holdfast.NotAcquiredStrategy;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.MethodObserver;
-import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.ForeignConnectionFactory;
-import io.micrometer.observation.Observation;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -24,6 +22,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -32,6 +31,7 @@ import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -61,6 +61,14 @@ class StartFailureTests {
 
 	private String failToStart(Class<?> bean, String... args) {
 		return failToStart(List.of(bean), args);
+	}
+
+	/** Return an application with two mocks of a type, besides other beans. */
+	private static <T> SpringApplicationBuilder withTwo(Class<T> type, Class<?>... beans) {
+		return new SpringApplicationBuilder(beans).initializers((GenericApplicationContext context) -> {
+			context.registerBean("first", type, () -> Mockito.mock(type));
+			context.registerBean("second", type, () -> Mockito.mock(type));
+		});
 	}
 
 	private String failToStart(SpringApplicationBuilder application, String... args) {
@@ -94,7 +102,7 @@ class StartFailureTests {
 	@Test
 	@DisplayName("A declaration without a service, among several services, is named with the services")
 	void severalServices() {
-		assertThat(failToStart(List.of(TwoServices.class, Catalogue.class), "--my.lease=30s")).containsSubsequence(
+		assertThat(failToStart(withTwo(LockService.class, Catalogue.class), "--my.lease=30s")).containsSubsequence(
 				"Description:",
 				"@DistributedLock on " + Catalogue.class.getName() + ".rebuild() names no service, and there are"
 						+ " several beans of type LockService: [first, second].",
@@ -102,10 +110,10 @@ class StartFailureTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(classes = { TwoStrategies.class, TwoNamespaces.class, TwoObservers.class })
+	@ValueSource(classes = { NotAcquiredStrategy.class, KeyNamespace.class, MethodObserver.class })
 	@DisplayName("Several beans of a type that allows a single bean are named")
-	void severalBeans(Class<?> application) {
-		assertThat(failToStart(application)).containsSubsequence("Description:", "There are several beans of type ",
+	void severalBeans(Class<?> type) {
+		assertThat(failToStart(withTwo(type))).containsSubsequence("Description:", "There are several beans of type ",
 				": [first, second].", "Action:", "Mark one as @Primary.");
 	}
 
@@ -297,64 +305,6 @@ class StartFailureTests {
 		@Bean
 		JdbcTransactionManager transactions(DataSource orders) {
 			return new JdbcTransactionManager(orders);
-		}
-
-	}
-
-	static class TwoServices {
-
-		@Bean
-		LockService first(LeaseEngine engine) {
-			return new DefaultLockService(engine);
-		}
-
-		@Bean
-		LockService second(LeaseEngine engine) {
-			return new DefaultLockService(engine);
-		}
-
-	}
-
-	static class TwoStrategies {
-
-		@Bean
-		NotAcquiredStrategy first() {
-			return (method, ex) -> {
-				throw ex;
-			};
-		}
-
-		@Bean
-		NotAcquiredStrategy second() {
-			return first();
-		}
-
-	}
-
-	static class TwoNamespaces {
-
-		@Bean
-		KeyNamespace first() {
-			return () -> "first";
-		}
-
-		@Bean
-		KeyNamespace second() {
-			return () -> "second";
-		}
-
-	}
-
-	static class TwoObservers {
-
-		@Bean
-		MethodObserver first() {
-			return (method, targetClass, parent) -> Observation.NOOP;
-		}
-
-		@Bean
-		MethodObserver second() {
-			return first();
 		}
 
 	}
