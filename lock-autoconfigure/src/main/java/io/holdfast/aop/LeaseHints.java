@@ -54,7 +54,7 @@ final class LeaseHints implements BeanRegistrationAotProcessor {
 	@Override
 	public @Nullable BeanRegistrationAotContribution processAheadOfTime(RegisteredBean bean) {
 		// The product of a factory bean has another type than the factory bean.
-		Class<?> product = bean.getBeanFactory().getType(bean.getBeanName(), false);
+		Class<?> product = bean.isInnerBean() ? null : bean.getBeanFactory().getType(bean.getBeanName(), false);
 		List<AnnotatedMethod> found = Stream.of(bean.getBeanClass(), (product != null) ? product : bean.getBeanClass())
 			.distinct()
 			.flatMap((type) -> this.annotations.stream().flatMap((annotation) -> annotation.of(type).stream()))

@@ -38,6 +38,7 @@ import org.springframework.aot.hint.TypeReference;
 import org.springframework.aot.hint.predicate.ReflectionHintsPredicates;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -80,6 +81,9 @@ class RuntimeHintsTests {
 		try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
 			TestPropertyValues.of("holdfast.backend=memory", "shop.key=#order.customer.name").applyTo(context);
 			context.register(application);
+			RootBeanDefinition outer = new RootBeanDefinition(Outer.class);
+			outer.getPropertyValues().add("inner", new RootBeanDefinition(Inner.class));
+			context.registerBeanDefinition("outer", outer);
 			new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
 		}
 		generation.writeGeneratedContent();
@@ -150,6 +154,12 @@ class RuntimeHintsTests {
 	void factory() {
 		assertThat(has(REFLECTION.onMethodInvocation(Repository.class, "find"))).isTrue();
 		assertThat(has(REFLECTION.onMethodInvocation(Query.class, "text"))).isTrue();
+	}
+
+	@Test
+	@DisplayName("Annotated methods of an inner bean have hints")
+	void inner() {
+		assertThat(has(REFLECTION.onMethodInvocation(Inner.class, "run"))).isTrue();
 	}
 
 	static Stream<Arguments> expressions() {
@@ -397,6 +407,21 @@ class RuntimeHintsTests {
 
 		public String number() {
 			return this.number;
+		}
+
+	}
+
+	public static class Outer {
+
+		public void setInner(Inner inner) {
+		}
+
+	}
+
+	public static class Inner {
+
+		@DistributedLock(name = "inner")
+		public void run() {
 		}
 
 	}
