@@ -314,7 +314,8 @@ public final class LeaseBeanPostProcessor extends AbstractBeanFactoryAwareAdvisi
 							+ "implement an interface and set spring.aop.proxy-target-class=false")
 				.causedBy(ex);
 		}
-		if (result == bean && (AopUtils.isAopProxy(bean) || Proxy.isProxyClass(bean.getClass()))) {
+		if (result == bean && (AopUtils.isAopProxy(bean) || Proxy.isProxyClass(bean.getClass()))
+				&& beans().containsBean(beanName)) {
 			Class<?> hidden = AutoProxyUtils.determineTargetClass(beans(), beanName);
 			if (hidden != null && isEligible(hidden)) {
 				throw notProxied(hidden,

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntSupplier;
 import java.util.stream.Stream;
 
@@ -34,6 +35,7 @@ import reactor.core.publisher.ConnectableFlux;
 
 import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.context.support.PropertySourcesPlaceholderConfigurer;
 import org.springframework.core.Ordered;
 import org.springframework.core.ResolvableType;
@@ -350,6 +352,16 @@ class InvalidDeclarationTests extends LockedTestCase {
 			.hasMessageContaining("run() has no effect, because the bean's proxy hides its class")
 			.hasMessageContaining("not of Spring")
 			.hasMessageContaining("annotate its interface");
+	}
+
+	@Test
+	@DisplayName("A proxy of another library may be an inner bean, which the container knows by no name")
+	void innerProxy() {
+		Runnable proxy = (Runnable) new ForeignProxies().postProcessAfterInitialization(new FinalImplementation(), "");
+		register("outer", AtomicReference.class, AtomicReference::new, (definition) -> definition.getPropertyValues()
+			.add("plain", new RootBeanDefinition(Runnable.class, () -> proxy)));
+		start();
+		assertThat(bean(AtomicReference.class).getPlain()).isSameAs(proxy);
 	}
 
 	@Test
