@@ -63,11 +63,15 @@ public final class HoldfastEndpointsAutoConfiguration {
 	static OperationInvokerAdvisor holdfastEndpointsAdvisor() {
 		return (id, type, parameters, invoker) -> IDS.contains(id) ? (context) -> {
 			try {
+				if ("".equals(context.getArguments().get("fencingToken"))) {
+					// Would become null, with which any grant is released.
+					throw new InvalidEndpointRequestException("The parameter 'fencingToken' is empty", null);
+				}
 				return invoker.invoke(context);
 			}
 			catch (InvalidEndpointRequestException ex) {
 				String reason = (ex instanceof ParameterMappingException mapping) ? reason(mapping)
-						: Objects.requireNonNullElse(ex.getReason(), "");
+						: Objects.requireNonNullElse(ex.getReason(), ex.getMessage());
 				return refuse(context, WebEndpointResponse.STATUS_BAD_REQUEST,
 						new InvalidEndpointRequestException(reason, reason, ex));
 			}

@@ -106,4 +106,16 @@ class EndpointsAutoConfigurationTests {
 		});
 	}
 
+	@Test
+	@DisplayName("An empty fencing token is refused, as without one, any grant would be released")
+	void emptyToken() {
+		OperationInvoker invoker = HoldfastEndpointsAutoConfiguration.holdfastEndpointsAdvisor()
+			.apply(EndpointId.of("locks"), OperationType.DELETE, mock(), (context) -> {
+				throw new AssertionError("Released");
+			});
+		InvocationContext jmx = new InvocationContext(SecurityContext.NONE, Map.of("key", "a", "fencingToken", ""));
+		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> invoker.invoke(jmx))
+			.withMessageContaining("'fencingToken' is empty");
+	}
+
 }
