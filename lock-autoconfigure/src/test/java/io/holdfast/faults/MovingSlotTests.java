@@ -144,6 +144,20 @@ class MovingSlotTests {
 		this.fleet.awaitNothingLeft();
 	}
 
+	@Test
+	@DisplayName("A slot moves while the driver follows no redirections: its lease is kept, and handed over")
+	void movedWithoutRedirections() {
+		Instance instance = this.fleet.start("spring.data.redis.cluster.max-redirects=0",
+				"holdfast.redis.outage-patience=60s");
+		LockRequest request = LockRequest.of(KEY).waitTime(Duration.ofMinutes(1)).leaseTime(Duration.ofMinutes(1));
+		LockLease lease = instance.acquire(request);
+		CompletableFuture<LockLease> next = instance.acquireInBackground(request);
+		cluster.move(this.fleet.lockKey(KEY)).finish();
+		lease.close();
+		assertThat(next).succeedsWithin(SOON).satisfies(LockLease::close);
+		this.fleet.awaitNothingLeft();
+	}
+
 	@Slow
 	@Test
 	@DisplayName("Slots that move continually under load: no lock is held twice, and every request is served")

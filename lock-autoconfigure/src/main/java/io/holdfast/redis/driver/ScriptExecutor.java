@@ -203,8 +203,10 @@ public final class ScriptExecutor {
 	 * that.
 	 */
 	void onFailure(Throwable error) {
-		if (NestedExceptionUtils.getMostSpecificCause(error) instanceof PartitionException) {
-			// The driver knows no node for the slot.
+		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);
+		boolean moved = this.cluster && String.valueOf(cause.getMessage()).startsWith("MOVED ");
+		if (moved || cause instanceof PartitionException) {
+			// The driver knows no node for the slot, or follows no redirection.
 			this.refresh.run();
 		}
 		reopenIfDemoted(error);
