@@ -66,6 +66,7 @@ class LockRequestTests extends RequestTestCase<LockRequest> {
 				Named.of("lossMargin", (request) -> request.lossMargin(Duration.ofMillis(600))),
 				Named.of("reentrant", (request) -> request.reentrant(false)),
 				Named.of("name", (request) -> request.name("stock")),
+				Named.of("note", (request) -> request.note("anna edits")),
 				Named.of("within", (request) -> request.within(LeaseContext.empty())),
 				Named.of("only", (request) -> request.only("stock:2")));
 	}

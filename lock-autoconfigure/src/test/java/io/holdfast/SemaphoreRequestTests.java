@@ -93,6 +93,7 @@ class SemaphoreRequestTests extends RequestTestCase<SemaphoreRequest> {
 				Named.of("maxHold", (request) -> request.maxHold(Duration.ofSeconds(3))),
 				Named.of("minHold", (request) -> request.minHold(Duration.ofSeconds(4))),
 				Named.of("name", (request) -> request.name("calls")),
+				Named.of("note", (request) -> request.note("anna edits")),
 				Named.of("fair", (request) -> request.fair(true)));
 	}
 
