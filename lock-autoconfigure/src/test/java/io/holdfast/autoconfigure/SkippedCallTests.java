@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
@@ -137,7 +136,7 @@ class SkippedCallTests {
 	@Test
 	@DisplayName("A blocked log keeps one thread for many skipped calls, and gets all lines later")
 	void slowLog() {
-		CountDownLatch goOn = new CountDownLatch(1);
+		CompletableFuture<Boolean> goOn = new CompletableFuture<>();
 		AtomicInteger standing = new AtomicInteger();
 		AtomicInteger written = new AtomicInteger();
 		UnsynchronizedAppenderBase<ILoggingEvent> slow = new UnsynchronizedAppenderBase<>() {
@@ -146,12 +145,7 @@ class SkippedCallTests {
 			protected void append(ILoggingEvent event) {
 				if (event.getMessage().startsWith("Skipped")) {
 					standing.incrementAndGet();
-					try {
-						goOn.await();
-					}
-					catch (InterruptedException ex) {
-						Thread.currentThread().interrupt();
-					}
+					goOn.join();
 					written.incrementAndGet();
 				}
 			}
@@ -171,11 +165,11 @@ class SkippedCallTests {
 			await().until(() -> standing.get() > 0);
 			this.other.getBean(LeaseEngine.class).afterEvents().join();
 			assertThat(standing).hasValue(1);
-			goOn.countDown();
+			goOn.complete(true);
 			await().until(() -> written.get() == 300);
 		}
 		finally {
-			goOn.countDown();
+			goOn.complete(true);
 			this.logger.detachAppender(slow);
 		}
 	}

@@ -48,11 +48,11 @@ class SlowObserverTests {
 
 	private final CountDownLatch notified = new CountDownLatch(1);
 
-	private final CountDownLatch unblock = new CountDownLatch(1);
+	private final CompletableFuture<Boolean> unblock = new CompletableFuture<>();
 
 	@AfterEach
 	void close() {
-		this.unblock.countDown();
+		this.unblock.complete(true);
 		this.engine.close();
 	}
 
@@ -69,18 +69,13 @@ class SlowObserverTests {
 
 	private void block() {
 		this.notified.countDown();
-		try {
-			this.unblock.await();
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
+		this.unblock.join();
 	}
 
 	private void assertOtherRequestsAreServed() throws InterruptedException {
 		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		assertThat(this.service.acquireAsync(REQUEST)).succeedsWithin(SOON).satisfies(LockLease::release);
-		assertThat(this.unblock.getCount()).isOne();
+		assertThat(this.unblock).isNotDone();
 	}
 
 	@Test
@@ -89,7 +84,7 @@ class SlowObserverTests {
 		LockLease lease = this.service.acquire(REQUEST.name("slow"));
 		CompletableFuture<?> releasing = CompletableFuture.runAsync(lease::release);
 		assertOtherRequestsAreServed();
-		this.unblock.countDown();
+		this.unblock.complete(true);
 		assertThat(releasing).succeedsWithin(SOON);
 	}
 
@@ -103,8 +98,8 @@ class SlowObserverTests {
 		assertThat(this.service.tryAcquireAsync(REQUEST.waitTime(Duration.ofMillis(100)))).as("answered in time")
 			.succeedsWithin(SOON)
 			.satisfies((none) -> assertThat(none).isEmpty());
-		assertThat(this.unblock.getCount()).isOne();
-		this.unblock.countDown();
+		assertThat(this.unblock).isNotDone();
+		this.unblock.complete(true);
 		held.release();
 		assertThat(waiting).succeedsWithin(SOON).satisfies(LockLease::release);
 	}
@@ -118,7 +113,7 @@ class SlowObserverTests {
 		assertThat(this.notified.await(SOON.toSeconds(), TimeUnit.SECONDS)).isTrue();
 		held.releaseAsync();
 		assertOtherRequestsAreServed();
-		this.unblock.countDown();
+		this.unblock.complete(true);
 		assertThat(refused).succeedsWithin(SOON);
 	}
 
@@ -133,7 +128,7 @@ class SlowObserverTests {
 		await("almost all are granted").atMost(SOON)
 			.until(() -> all.stream().filter(CompletableFuture::isDone).count() >= MANY - 64);
 		assertThat(output).containsOnlyOnce("Observers of leases are too slow");
-		this.unblock.countDown();
+		this.unblock.complete(true);
 		assertThat(all).allSatisfy((lease) -> assertThat(lease).succeedsWithin(SOON));
 		all.forEach((lease) -> lease.join().releaseAsync());
 	}

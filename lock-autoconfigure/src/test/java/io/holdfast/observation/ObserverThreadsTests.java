@@ -102,7 +102,7 @@ class ObserverThreadsTests {
 
 	@AfterEach
 	void close() {
-		this.told.goOn.countDown();
+		this.told.goOn.complete(true);
 		this.loop.shutdownNow();
 	}
 
@@ -211,7 +211,7 @@ class ObserverThreadsTests {
 		ending.onLost(lost::countDown);
 		this.others.admin().forceRelease("ending");
 		await("loss listener").atMost(SOON).until(() -> lost.getCount() == 0);
-		this.told.goOn.countDown();
+		this.told.goOn.complete(true);
 		assertThat(refused).allSatisfy(
 				(request) -> assertThat(request).failsWithin(SOON).withThrowableOfType(ExecutionException.class));
 		await("failed requests").atMost(SOON).until(() -> this.told.count("failed") >= 200);
@@ -249,7 +249,7 @@ class ObserverThreadsTests {
 
 		private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
 
-		final CountDownLatch goOn = new CountDownLatch(1);
+		final CompletableFuture<Boolean> goOn = new CompletableFuture<>();
 
 		final AtomicInteger standing = new AtomicInteger();
 
@@ -277,14 +277,9 @@ class ObserverThreadsTests {
 
 		void add(String event) {
 			this.threads.add(event + " on " + Thread.currentThread().getName());
-			if (event.equals(this.stop) && this.goOn.getCount() > 0) {
+			if (event.equals(this.stop) && !this.goOn.isDone()) {
 				this.standing.incrementAndGet();
-				try {
-					this.goOn.await();
-				}
-				catch (InterruptedException ex) {
-					Thread.currentThread().interrupt();
-				}
+				this.goOn.join();
 			}
 			this.counts.computeIfAbsent(event, (k) -> new AtomicInteger()).incrementAndGet();
 		}

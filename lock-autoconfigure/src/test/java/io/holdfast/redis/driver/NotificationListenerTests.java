@@ -1,7 +1,6 @@
 package io.holdfast.redis.driver;
 
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 
 import io.holdfast.async.DaemonThreads;
 import io.holdfast.engine.store.StoreNotifications;
@@ -31,7 +30,7 @@ class NotificationListenerTests {
 
 	private final CompletableFuture<Boolean> connecting = new CompletableFuture<>();
 
-	private final CountDownLatch connected = new CountDownLatch(1);
+	private final CompletableFuture<Boolean> connected = new CompletableFuture<>();
 
 	private final NotificationListener listener = new NotificationListener(this::connect,
 			new ScriptExecutor(mock(LettuceConnectionFactory.class), () -> {
@@ -39,12 +38,7 @@ class NotificationListenerTests {
 
 	private StatefulRedisPubSubConnection<byte[], byte[]> connect() {
 		this.connecting.complete(true);
-		try {
-			this.connected.await();
-		}
-		catch (InterruptedException ex) {
-			throw new IllegalStateException(ex);
-		}
+		this.connected.join();
 		return this.connection;
 	}
 
@@ -60,7 +54,7 @@ class NotificationListenerTests {
 		Thread closer = new Thread(this.listener::close);
 		closer.start();
 		await().until(() -> isWaiting(closer) || !closer.isAlive());
-		this.connected.countDown();
+		this.connected.complete(true);
 		closer.join();
 		verify(this.connection).closeAsync();
 		assertThat(this.listener.isListening()).isFalse();
