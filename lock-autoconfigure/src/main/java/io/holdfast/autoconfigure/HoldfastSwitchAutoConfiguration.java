@@ -27,10 +27,14 @@ public final class HoldfastSwitchAutoConfiguration {
 
 	private static final String AOP_SWITCH = "holdfast.aop.enabled";
 
+	private static final String CONSOLE_SWITCH = "holdfast.console.enabled";
+
 	HoldfastSwitchAutoConfiguration(Environment environment, BeanFactory context) {
 		PropertyNames.check(environment);
 		boolean on = isOn(environment, SWITCH);
 		boolean aop = isOn(environment, AOP_SWITCH) && on;
+		// Off by default; only the value is checked.
+		isOn(environment, CONSOLE_SWITCH);
 		if (AotDetector.useGeneratedArtifacts()) {
 			checkBuilt(SWITCH, on, context.getBeanProvider(HoldfastAutoConfiguration.class));
 			checkBuilt(AOP_SWITCH, aop, context.getBeanProvider(HoldfastAopAutoConfiguration.class));
@@ -45,6 +49,7 @@ public final class HoldfastSwitchAutoConfiguration {
 		}
 	}
 
+	/** Return the value of a switch, by default on, and refuse other values. */
 	private static boolean isOn(Environment environment, String name) {
 		String value = environment.getProperty(name, "true");
 		if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {

@@ -209,6 +209,7 @@ class StartFailureTests {
 					holdfast.lock.keep-warm      | ${nowhere}    | this property was removed. Delete it:
 					holdfast.enabled             | flase           | it must be true or false
 					holdfast.aop.enabled         | on            | it must be true or false
+					holdfast.console.enabled     | yes           | it must be true or false
 					spring.lifecycle.timeout-per-shutdown-phase | long | 'long' is not a valid duration
 					""",
 			delimiter = '|')
