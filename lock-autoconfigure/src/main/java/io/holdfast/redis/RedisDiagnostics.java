@@ -33,8 +33,9 @@ import org.springframework.data.redis.connection.RedisServerCommands;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * Check for dangers to leases: eviction of keys, missing replicas, and missing rights of
- * the application's user. Changes nothing in Redis. Used once.
+ * Check for dangers to leases: eviction of keys, missing replicas, other nodes of a
+ * cluster, and missing rights of the application's user. Changes nothing in Redis. Used
+ * once.
  */
 final class RedisDiagnostics {
 
@@ -77,8 +78,9 @@ final class RedisDiagnostics {
 	CompletableFuture<List<StoreDiagnostic>> start() {
 		return CompletableFuture.supplyAsync(() -> {
 			try (RedisConnection connection = this.connections.getConnection()) {
-				judgeServers(connection);
-				judgeRights(connection);
+				if (judgeServers(connection)) {
+					judgeRights(connection);
+				}
 				return this.findings;
 			}
 			catch (RuntimeException ex) {
@@ -91,14 +93,18 @@ final class RedisDiagnostics {
 		this.findings.add(new StoreDiagnostic(true, problem));
 	}
 
-	private void judgeServers(RedisConnection connection) {
+	/**
+	 * Judge the servers.
+	 * @return whether all keys can be used, so that the rights can be checked
+	 */
+	private boolean judgeServers(RedisConnection connection) {
 		RedisServerCommands commands = connection.serverCommands();
 		Properties answers = unlessForbidden(commands::info);
 		if (answers == null) {
 			this.findings
 				.add(new StoreDiagnostic(false, "Redis does not let the application's user read its settings: allow "
 						+ "it the command info, or make sure that maxmemory-policy is noeviction and that replicas are there"));
-			return;
+			return true;
 		}
 		if (answers.stringPropertyNames().stream().anyMatch((name) -> name.endsWith(READY_REPLICAS))) {
 			// CONFIG is often forbidden even if INFO is allowed.
@@ -110,6 +116,14 @@ final class RedisDiagnostics {
 			judgeMemory(server, figures);
 			judgeReplicas(server, figures, reason);
 		});
+		// The driver of a cluster puts the node in front of the name. Valkey has another
+		// name.
+		boolean node = "cluster".equals(answers.getProperty("redis_mode", answers.getProperty("server_mode")));
+		if (node) {
+			add("Redis is a node of a cluster, but is configured as a single server: locks and permits with keys of "
+					+ "other nodes fail. Set spring.data.redis.cluster.nodes");
+		}
+		return !node;
 	}
 
 	private static <T> @Nullable T unlessForbidden(Supplier<@Nullable T> question) {

@@ -160,6 +160,14 @@ class RedisDiagnosticsTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("A node of a cluster that is configured as a single server is found")
+	void clusterAsServer() {
+		RedisServer node = this.redis.startCluster(3).nodes().get(0);
+		assertFinding(examine(node)).startsWith("Redis is a node of a cluster")
+			.contains("spring.data.redis.cluster.nodes");
+	}
+
+	@Test
 	@DisplayName("In a cluster the node is named")
 	void cluster() {
 		OneNodeCluster cluster = new OneNodeCluster(this.redis);
