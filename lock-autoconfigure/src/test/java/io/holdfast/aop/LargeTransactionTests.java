@@ -15,6 +15,7 @@ import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.testing.ReactiveTestTransactions;
+import io.holdfast.testing.Slow;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestTransactions;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,7 @@ class LargeTransactionTests {
 	}
 
 	/** Quadratic lists took 20 seconds of processor time and more, on a quiet machine. */
+	@Slow
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("Each of tens of thousands of calls, for one lock or for many, costs as much as the first")

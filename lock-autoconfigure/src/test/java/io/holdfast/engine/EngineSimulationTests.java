@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Timeout(value = 1, unit = TimeUnit.DAYS)
 class EngineSimulationTests {
 
-	private static final int QUICK = 10_000;
+	private static final int QUICK = 3_000;
 
 	private static final Logger LOGGER = (Logger) LoggerFactory.getLogger("io.holdfast.engine");
 

@@ -112,6 +112,7 @@ class OutageTests extends ProxiedTestCase {
 		assertLostConnection(() -> instance.locks().status(KEY), "Connection refused");
 	}
 
+	@Slow
 	@Test
 	@DisplayName("In a cluster, a call without an answer names the refusal of the other connection")
 	void refusedConnectionInCluster() {
