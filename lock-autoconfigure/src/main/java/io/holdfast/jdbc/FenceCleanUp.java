@@ -57,8 +57,9 @@ public final class FenceCleanUp implements SmartLifecycle {
 		ScheduledExecutorService started = Executors.newSingleThreadScheduledExecutor(
 				(action) -> new DaemonThreads().create(action, "holdfast-fence-clean-up"));
 		this.executor = started;
-		// Random delay, so that instances that start together do not all try at once.
-		started.scheduleWithFixedDelay(this::tryCleanUp, ThreadLocalRandom.current().nextLong(600), 3600,
+		// After the start, and random, so that instances that start together do not all
+		// try at once.
+		started.scheduleWithFixedDelay(this::tryCleanUp, ThreadLocalRandom.current().nextLong(60, 600), 3600,
 				TimeUnit.SECONDS);
 	}
 

@@ -6,6 +6,7 @@ import java.util.List;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
+import io.holdfast.jdbc.FenceCleanUp;
 import io.holdfast.sample.Instances.Instance;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -45,8 +46,9 @@ class ConsoleCrowdTests extends BrowserTestCase {
 
 	@BeforeAll
 	static void start() {
-		// Without the job, whose lock would sometimes be counted.
+		// Without the jobs, whose locks would sometimes be counted.
 		instance = instances.start("--shop.report-cron=-");
+		instance.context().getBean(FenceCleanUp.class).stop();
 	}
 
 	private static void populate(int from, int to) {
