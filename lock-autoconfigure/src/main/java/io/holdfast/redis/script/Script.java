@@ -25,7 +25,7 @@ public final class Script {
 	/** Line that is replaced by the text of another file. */
 	private static final Pattern INCLUDED = Pattern.compile("(?m)^-- (lib(?:-\\w+)?)$");
 
-	/** Texts of the files read so far. */
+	/** Texts of the scripts read so far, with their libraries. */
 	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
 
 	/** Inspection of a lock or a semaphore. */
@@ -83,8 +83,7 @@ public final class Script {
 	static Script of(String beginning, String... files) {
 		StringBuilder text = new StringBuilder(beginning);
 		for (String file : files) {
-			text.append(INCLUDED.matcher(textOf(file))
-				.replaceAll((library) -> Matcher.quoteReplacement(textOf(library.group(1) + ".lua"))));
+			text.append(FILES.computeIfAbsent(file, Script::withLibraries));
 		}
 		return new Script(text.toString());
 	}
@@ -164,8 +163,9 @@ public final class Script {
 		buffer.writeByte('0' + (int) (number % 10));
 	}
 
-	private static String textOf(String file) {
-		return FILES.computeIfAbsent(file, Script::read);
+	private static String withLibraries(String file) {
+		return INCLUDED.matcher(read(file))
+			.replaceAll((library) -> Matcher.quoteReplacement(read(library.group(1) + ".lua")));
 	}
 
 	private static String read(String file) {
