@@ -37,8 +37,8 @@ final class AnnotatedMethods {
 
 	private final StringValueResolver resolver;
 
-	/** Annotations of types, cached because each method of a type needs them. */
-	private final Map<Class<?>, MergedAnnotation<?>> ofTypes = new ConcurrentHashMap<>();
+	/** Whether a type contains the annotation, by type. */
+	private final Map<Class<?>, Boolean> contained = new ConcurrentHashMap<>();
 
 	/** Annotated methods by class, mostly empty. */
 	private final Map<Class<?>, List<AnnotatedMethod>> located = new ConcurrentHashMap<>();
@@ -69,10 +69,10 @@ final class AnnotatedMethods {
 			.findFirst()
 			.orElseGet(() -> searchBridges(specific, userClass));
 		if (!annotation.isPresent() && isReachedByType(specific)) {
-			annotation = ofType(userClass);
+			annotation = search(userClass);
 			if (!annotation.isPresent()) {
 				// A proxy may implement interfaces that its target does not.
-				annotation = ofType(method.getDeclaringClass());
+				annotation = search(method.getDeclaringClass());
 			}
 			if (annotation.isPresent() && makesBean(specific)) {
 				return null;
@@ -88,11 +88,28 @@ final class AnnotatedMethods {
 	}
 
 	private List<AnnotatedMethod> locateAll(Class<?> userClass) {
-		if (!AnnotationUtils.isCandidateClass(userClass, this.annotationType)) {
+		if (!isContained(userClass)) {
 			return List.of();
 		}
 		MetadataLookup<AnnotatedMethod> lookup = (method) -> find(method, userClass);
 		return List.copyOf(MethodIntrospector.selectMethods(userClass, lookup).values());
+	}
+
+	/**
+	 * Return whether a type, one of its supertypes or one of their methods has the
+	 * annotation. Cheaper than the search for each method of each bean.
+	 */
+	private boolean isContained(Class<?> type) {
+		Boolean known = this.contained.get(type);
+		if (known == null) {
+			known = AnnotationUtils.isCandidateClass(type, this.annotationType)
+					&& (Stream.concat(Stream.of(type), Stream.of(ReflectionUtils.getDeclaredMethods(type)))
+						.anyMatch((element) -> MergedAnnotations.from(element).isPresent(this.annotationType))
+							|| Stream.concat(Stream.ofNullable(type.getSuperclass()), Stream.of(type.getInterfaces()))
+								.anyMatch(this::isContained));
+			this.contained.put(type, known);
+		}
+		return known;
 	}
 
 	/**
@@ -147,12 +164,8 @@ final class AnnotatedMethods {
 		return factory || MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(BEAN);
 	}
 
-	/** Return the annotation of a type itself, which may be missing. */
-	MergedAnnotation<?> ofType(Class<?> type) {
-		return this.ofTypes.computeIfAbsent(type, this::search);
-	}
-
-	private MergedAnnotation<?> search(AnnotatedElement element) {
+	/** Return the annotation of a type or a method itself, which may be missing. */
+	MergedAnnotation<?> search(AnnotatedElement element) {
 		return MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).get(this.annotationType);
 	}
 

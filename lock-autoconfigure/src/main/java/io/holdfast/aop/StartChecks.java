@@ -76,7 +76,7 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 
 	/** Return the annotation of the type itself, which may be missing. */
 	private MergedAnnotation<?> ofType() {
-		return this.handler.methods.ofType(this.type);
+		return this.handler.methods.search(this.type);
 	}
 
 	private void refuseFactory(AnnotatedMethod annotated) {
