@@ -46,16 +46,15 @@ public final class HoldfastFenceAutoConfiguration {
 	}
 
 	@Bean
-	static FencedEngines holdfastFencedEngines(ConfigurableListableBeanFactory context, Environment environment,
-			ObjectProvider<TransactionFences> fences) {
-		return new FencedEngines(context, HoldfastProperties.of(environment).lock().keyPrefix(), fences);
+	static FencedEngines holdfastFencedEngines(ConfigurableListableBeanFactory context,
+			ObjectProvider<HoldfastProperties> properties, ObjectProvider<TransactionFences> fences) {
+		return new FencedEngines(context, properties, fences);
 	}
 
 	@Bean
 	@ConditionalOnMissingBean
-	Fences holdfastFences(TransactionFences fences, Environment environment) {
-		String prefix = HoldfastProperties.of(environment).lock().keyPrefix();
-		return new Fences(fences, (key) -> prefix + key);
+	Fences holdfastFences(TransactionFences fences, ObjectProvider<HoldfastProperties> properties) {
+		return new Fences(fences, (key) -> properties.getObject().lock().keyPrefix() + key);
 	}
 
 	private static FenceSettings settings(Environment environment) {
@@ -68,16 +67,17 @@ public final class HoldfastFenceAutoConfiguration {
 	 * Sets the fence of each engine of the context.
 	 *
 	 * @param context the context of the engines
-	 * @param keyPrefix the prefix of the keys of locks
+	 * @param properties the prefix of the keys of locks
 	 * @param fences supplies the fences when the first lease is granted
 	 */
-	record FencedEngines(ConfigurableListableBeanFactory context, String keyPrefix,
+	record FencedEngines(ConfigurableListableBeanFactory context, ObjectProvider<HoldfastProperties> properties,
 			ObjectProvider<TransactionFences> fences) implements BeanPostProcessor {
 
 		@Override
 		public Object postProcessBeforeInitialization(Object bean, String beanName) {
 			if (bean instanceof LeaseEngine engine) {
-				engine.setFence(isDefault(beanName) ? this.keyPrefix : beanName + ":" + this.keyPrefix,
+				String keyPrefix = this.properties.getObject().lock().keyPrefix();
+				engine.setFence(isDefault(beanName) ? keyPrefix : beanName + ":" + keyPrefix,
 						(lease, request) -> this.fences.getObject().granted(lease, request));
 			}
 			return bean;
