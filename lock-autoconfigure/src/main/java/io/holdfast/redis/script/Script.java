@@ -25,7 +25,10 @@ public final class Script {
 	/** Line that is replaced by the text of another file. */
 	private static final Pattern INCLUDED = Pattern.compile("(?m)^-- (lib(?:-\\w+)?)$");
 
-	/** Texts of the scripts read so far, with their libraries. */
+	/** Line of a comment, which is left empty: Redis counts lines in errors. */
+	private static final Pattern COMMENT = Pattern.compile("(?m)^[\\t ]*--.*$");
+
+	/** Texts of the scripts read so far, with their libraries and without comments. */
 	private static final Map<String, String> FILES = new ConcurrentHashMap<>();
 
 	/** Inspection of a lock or a semaphore. */
@@ -164,8 +167,9 @@ public final class Script {
 	}
 
 	private static String withLibraries(String file) {
-		return INCLUDED.matcher(read(file))
+		String text = INCLUDED.matcher(read(file))
 			.replaceAll((library) -> Matcher.quoteReplacement(read(library.group(1) + ".lua")));
+		return COMMENT.matcher(text).replaceAll("");
 	}
 
 	private static String read(String file) {
