@@ -1,12 +1,12 @@
 package io.holdfast.memory;
 
-import io.holdfast.engine.store.InstanceStoreContract;
+import io.holdfast.engine.store.FleetStoreContract;
 import io.holdfast.engine.store.SharedStores;
 
 /**
  * Fleet contract of the store inside the JVM.
  */
-class MemoryFleetStoreTests extends InstanceStoreContract {
+class MemoryFleetStoreTests extends FleetStoreContract {
 
 	private final MemoryStores stores = new MemoryStores();
 

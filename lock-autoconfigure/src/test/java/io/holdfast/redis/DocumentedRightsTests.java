@@ -11,6 +11,7 @@ import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.TestOptions;
+import io.holdfast.redis.script.RedisFailures;
 import io.holdfast.testing.DocumentedRights;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
@@ -135,6 +136,14 @@ class DocumentedRightsTests {
 		assertThat(DocumentedRights.inOneLine().rights()).containsAll(DocumentedRights.ofLeases().rights())
 			.containsAll(DocumentedRights.ofWatching().rights())
 			.contains("+wait", "+info");
+	}
+
+	@Test
+	@DisplayName("F35 The message about a missing right lists the documented commands")
+	void inMessage() {
+		String message = RedisFailures.of(new IllegalStateException("NOPERM"), "any").getMessage();
+		assertThat(message.substring(message.indexOf("are: ") + 5, message.indexOf(';')).split(" "))
+			.containsExactlyElementsOf(DocumentedRights.ofLeases().commands());
 	}
 
 	@Test

@@ -154,18 +154,4 @@ class LeftoversOfVersion1Tests extends StoreContract {
 		assertThat(this.redis.opsForZSet().size(beside + "rw-queue")).isEqualTo(1);
 	}
 
-	@Test
-	@DisplayName("Fences of both modes grow beyond the last fence of version 1, with and without its second number")
-	void fences() {
-		long ahead = 4_999_999_999_999_968L;
-		for (String suffix : List.of("", " 1024")) {
-			this.redis.opsForValue().set(this.keys.fence(), ahead + suffix);
-			assertThat(granted(this.a.acquire("1")).fence()).isGreaterThan(ahead);
-			this.a.release("1");
-			this.redis.opsForValue().set(this.keys.fence(), ahead + suffix);
-			assertThat(granted(this.b.acquire(LOCK, reader(this.b, "1"))).fence()).isGreaterThan(ahead);
-			this.b.release(LOCK, reader(this.b, "1"));
-		}
-	}
-
 }

@@ -24,7 +24,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 
 import static io.holdfast.engine.Locks.lock;
@@ -64,19 +63,37 @@ class RedisClusterTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("Keys of any slot are locked, renewed together and handed over, with Lettuce")
-	void worksWithLettuce() {
-		worksWith(this.cluster.connectionFactory());
-	}
-
-	@Test
 	@DisplayName("Keys of any slot are locked, renewed together and handed over, with Jedis")
 	void worksWithJedis() {
 		JedisConnectionFactory factory = new JedisConnectionFactory(this.cluster.configuration());
 		factory.afterPropertiesSet();
 		factory.start();
 		this.redis.closeAtEnd(factory::destroy);
-		worksWith(factory);
+		RedisLeaseStore store = new RedisLeaseStore(factory, TestOptions.defaults());
+		this.redis.closeAtEnd(store::close);
+		store.start(INSTANCE, this.wakeUps);
+		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
+		List<Renewal> renewals = new ArrayList<>();
+		for (int i = 0; i < 50; i++) {
+			assertThat(acquire(store, "key" + i, OTHER + ":1")).isInstanceOf(Granted.class);
+			renewals.add(renewal("key" + i, OTHER + ":1", 30_000));
+		}
+		renewals.add(renewal("free", OTHER + ":1", 30_000));
+		assertThat(renewals.stream().map((renewal) -> store.partOf(renewal.resource())).distinct())
+			.hasSizeGreaterThan(10);
+		for (Renewal renewal : renewals) {
+			assertThat(store.renew(List.of(renewal))).succeedsWithin(Duration.ofSeconds(10))
+				.isEqualTo(List.of(!renewal.resource().key().equals("free")));
+		}
+		assertThat(acquire(store, "key7", INSTANCE + ":1")).isInstanceOf(Busy.class);
+		assertThat(store.release(lock("key7"), Commands.forLock(OTHER + ":1", 30_000, 5_000), null))
+			.succeedsWithin(Duration.ofSeconds(10));
+		await().untilAsserted(() -> assertThat(this.wokenUp).containsExactly("key7"));
+		assertThat(store.acquire(lock("a}"), Commands.forLock(OTHER + ":1", 30_000, 5_000), true))
+			.failsWithin(Duration.ofSeconds(1))
+			.withThrowableOfType(ExecutionException.class)
+			.withCauseInstanceOf(StoreCommandException.class)
+			.withMessageContaining("'lock:a}'");
 	}
 
 	@Test
@@ -107,34 +124,6 @@ class RedisClusterTests extends RedisTestCase {
 		CompletableFuture
 			.runAsync(() -> store.acquire(lock("key"), command, true).cancel(true), (task) -> new Thread(task).start())
 			.join();
-	}
-
-	private void worksWith(RedisConnectionFactory factory) {
-		RedisLeaseStore store = new RedisLeaseStore(factory, TestOptions.defaults());
-		this.redis.closeAtEnd(store::close);
-		store.start(INSTANCE, this.wakeUps);
-		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
-		List<Renewal> renewals = new ArrayList<>();
-		for (int i = 0; i < 50; i++) {
-			assertThat(acquire(store, "key" + i, OTHER + ":1")).isInstanceOf(Granted.class);
-			renewals.add(renewal("key" + i, OTHER + ":1", 30_000));
-		}
-		renewals.add(renewal("free", OTHER + ":1", 30_000));
-		assertThat(renewals.stream().map((renewal) -> store.partOf(renewal.resource())).distinct())
-			.hasSizeGreaterThan(10);
-		for (Renewal renewal : renewals) {
-			assertThat(store.renew(List.of(renewal))).succeedsWithin(Duration.ofSeconds(10))
-				.isEqualTo(List.of(!renewal.resource().key().equals("free")));
-		}
-		assertThat(acquire(store, "key7", INSTANCE + ":1")).isInstanceOf(Busy.class);
-		assertThat(store.release(lock("key7"), Commands.forLock(OTHER + ":1", 30_000, 5_000), null))
-			.succeedsWithin(Duration.ofSeconds(10));
-		await().untilAsserted(() -> assertThat(this.wokenUp).containsExactly("key7"));
-		assertThat(store.acquire(lock("a}"), Commands.forLock(OTHER + ":1", 30_000, 5_000), true))
-			.failsWithin(Duration.ofSeconds(1))
-			.withThrowableOfType(ExecutionException.class)
-			.withCauseInstanceOf(StoreCommandException.class)
-			.withMessageContaining("'lock:a}'");
 	}
 
 	private static AcquireReply acquire(RedisLeaseStore store, String key, String token) {

@@ -37,14 +37,11 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
-import org.springframework.data.redis.core.RedisOperations;
-import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static io.holdfast.engine.Locks.lock;
@@ -95,39 +92,6 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
 		await().atMost(Duration.ofSeconds(20)).until(store::isListening);
 		assertThat(this.listenings).hasPositiveValue();
-	}
-
-	@Test
-	@DisplayName("F9 Redis is silent: neither starting nor asking blocks, and a cancelled command is not sent later")
-	void doesNotBlockOnSilence() {
-		this.server.freeze();
-		RedisLeaseStore store = store();
-		long begin = System.nanoTime();
-		store.start(INSTANCE, this.wakeUps);
-		CompletableFuture<AcquireReply> cancelled = store.acquire(lock("key"),
-				Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), true);
-		CompletableFuture<AcquireReply> kept = store.acquire(lock("another"),
-				Commands.forLock(INSTANCE + ":2", LEASE, CLAIM), true);
-		cancelled.cancel(true);
-		assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
-		assertThat(kept).isNotDone();
-		this.server.thaw();
-		assertThat(get(kept)).isInstanceOf(Granted.class);
-		assertThat(owner(store, "key")).isNull();
-	}
-
-	@Test
-	@DisplayName("F15 All commands work while the script cache is lost again and again")
-	void scriptsAreLoadedAgain() {
-		RedisLeaseStore store = store();
-		StringRedisTemplate template = template();
-		for (int i = 0; i < 30; i++) {
-			template.getRequiredConnectionFactory().getConnection().scriptingCommands().scriptFlush();
-			String token = INSTANCE + ":" + i;
-			assertThat(acquire(store, "key", token)).isInstanceOf(Granted.class);
-			assertThat(get(store.renew(List.of(renewal("key", token, LEASE))))).containsExactly(true);
-			assertThat(release(store, token)).isTrue();
-		}
 	}
 
 	@ParameterizedTest
@@ -191,21 +155,6 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("F5 The driver repeats a command after a lost reply: one hold, one fence")
-	void survivesRepeatedCommand() {
-		FaultProxy proxy = proxy();
-		RedisLeaseStore store = store(factory(proxy.port()));
-		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		get(store.release(lock("key"), Commands.forLock(INSTANCE + ":1", LEASE, CLAIM), null));
-		proxy.swallowRepliesThenFin("EVALSHA");
-		Granted granted = (Granted) acquire(store, "2");
-		assertThat(proxy.cuts()).isPositive();
-		RedisLeaseStore direct = store();
-		assertThat(get(direct.inspect(lock("key"), 0, 0)).fence()).isEqualTo(granted.fence());
-		assertThat(owner(direct, "key")).isEqualTo(INSTANCE + ":2");
-	}
-
-	@Test
 	@DisplayName("F5 With connections to a master and its replicas, a command may run late, since the driver hides"
 			+ " their ends")
 	void severalConnections() {
@@ -218,18 +167,6 @@ class RedisFaultTests extends OwnServerTestCase {
 		assertThat(acquire(store, "2")).isInstanceOf(Busy.class);
 		assertThat(proxy.cuts()).isPositive();
 		assertThat(store.mayRunLate(before)).isTrue();
-	}
-
-	@Test
-	@DisplayName("F19 A killed subscription is opened again, and announces itself")
-	void subscribesAgain() {
-		RedisLeaseStore store = listening();
-		int before = this.listenings.get();
-		Subscribers.kill(template());
-		await().untilAsserted(() -> {
-			assertThat(this.listenings).hasValueGreaterThan(before);
-			assertThat(store.isListening()).isTrue();
-		});
 	}
 
 	/** Start a listener that has its connections to another port. */
@@ -305,51 +242,6 @@ class RedisFaultTests extends OwnServerTestCase {
 	}
 
 	@Test
-	@DisplayName("A transaction of the calling thread does not swallow commands")
-	void ignoresTransactionOfThread() {
-		LettuceConnectionFactory factory = factory(this.server.port());
-		StringRedisTemplate template = new StringRedisTemplate(factory);
-		RedisLeaseStore store = store(template, TestOptions.defaults());
-		template.execute(new SessionCallback<Object>() {
-
-			@Override
-			public <K, V> Object execute(RedisOperations<K, V> operations) throws DataAccessException {
-				operations.multi();
-				assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-				operations.discard();
-				return true;
-			}
-
-		});
-		assertThat(owner(store, "key")).isEqualTo(INSTANCE + ":1");
-	}
-
-	@Test
-	@DisplayName("F35 Without the right to publish, a release still passes the key on")
-	void releasesWithoutRightToPublish() {
-		setUser("app", "on", ">secret", "~*", "resetchannels", "+@all");
-		RedisLeaseStore store = store(login());
-		store.start(INSTANCE, this.wakeUps);
-		assertThat(acquire(store, "1")).isInstanceOf(Granted.class);
-		assertThat(acquire(store, "key", OTHER + ":1")).isInstanceOf(Busy.class);
-		assertThat(release(store, INSTANCE + ":1")).isTrue();
-		assertThat(owner(store, "key")).isEqualTo(OTHER + ":1");
-		assertThat(get(store.force(lock("key"), List.of(OTHER + ":1")))).containsExactly(true);
-		assertThat(owner(store, "key")).isNull();
-		assertThat(store.isListening()).isFalse();
-	}
-
-	@Test
-	@DisplayName("F35 The failure for a missing right names the command")
-	void tellsMissingRight() {
-		setUser("default", "-zcard");
-		RedisLeaseStore store = store();
-		assertThatExceptionOfType(StoreCommandException.class).isThrownBy(() -> acquire(store, "1"))
-			.withMessageContaining("zcard")
-			.matches((failure) -> !failure.isTemporary() && !failure.getMessage().contains(INSTANCE));
-	}
-
-	@Test
 	@DisplayName("F35 Without the right to read a lease its renewal fails, and the lease does not count as lost")
 	void doesNotTakeMissingRightForLoss() {
 		RedisLeaseStore store = store();
@@ -419,17 +311,6 @@ class RedisFaultTests extends OwnServerTestCase {
 				store.renew(List.of(renewal("lost", INSTANCE + ":2", LEASE), renewal("key", INSTANCE + ":1", LEASE)))))
 			.containsExactly(true, true);
 		assertThat(owner(store, "lost")).isEqualTo(INSTANCE + ":2");
-	}
-
-	@Test
-	@DisplayName("F37 FLUSHALL while held: lost, and the fence still grows")
-	void survivesFlushAll() {
-		RedisLeaseStore store = store();
-		Granted first = (Granted) acquire(store, "1");
-		template().getRequiredConnectionFactory().getConnection().serverCommands().flushAll();
-		assertThat(get(store.renew(List.of(renewal("key", INSTANCE + ":1", LEASE))))).containsExactly(false);
-		Granted second = (Granted) acquire(store, "2");
-		assertThat(second.fence()).isGreaterThan(first.fence());
 	}
 
 	private static int subscribed(StringRedisTemplate template) {

@@ -1,10 +1,10 @@
 package io.holdfast.redis;
 
-import io.holdfast.engine.store.InstanceStoreContract;
+import io.holdfast.engine.store.FleetStoreContract;
 import io.holdfast.engine.store.SharedStores;
 import org.junit.jupiter.api.AfterEach;
 
-abstract class RedisFleetContract extends InstanceStoreContract {
+abstract class RedisFleetContract extends FleetStoreContract {
 
 	/** Prefix behind a test's own, with all characters that patterns interpret. */
 	static final String PREFIX = "[ab]*?\\{-^";

@@ -1,7 +1,6 @@
 package io.holdfast.redis;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -24,14 +23,13 @@ import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.key.TestOptions;
-import io.holdfast.redis.script.RedisFailures;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.connection.RedisServerCommands;
@@ -113,39 +111,24 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 	}
 
 	@ParameterizedTest
-	@EnumSource
-	@DisplayName("F32 Memory is full: a waiter keeps its place, gets its turn and its confirmation; a newcomer is"
-			+ " refused")
-	void waiterHasItsTurnWithFullMemory(Kind kind) {
+	@CsvSource({ "LOCK, 5", "LOCK, 1", "SEMAPHORE, 5", "SEMAPHORE, 1" })
+	@DisplayName("F32 Memory is full: a waiter keeps its place, gets its turn and its confirmation, each time it asks;"
+			+ " a newcomer is refused")
+	void waiterHasItsTurnWithFullMemory(Kind kind, int permits) {
 		Resource resource = new Resource(kind, "key");
 		RedisLeaseStore store = store();
 		assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
-		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
+		assertThat(acquire(store, resource, OTHER + ":1", permits)).isInstanceOf(Busy.class);
 		configure("maxmemory", "1");
-		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Busy.class);
+		assertThat(acquire(store, resource, OTHER + ":1", permits)).isInstanceOf(Busy.class);
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> acquire(store, resource, OTHER + ":2", 5))
 			.withMessageContaining("out of memory");
 		assertThat(get(store.inspect(resource, 9, 0)).waiting()).isEqualTo(1);
 		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
-		assertThat(acquire(store, resource, OTHER + ":1", 5)).isInstanceOf(Granted.class);
-		assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isTrue();
-		configure("maxmemory", "0");
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	@DisplayName("F32 Memory is full: each repeated request of a waiter confirms its grant of one permit")
-	void onePermitIsConfirmedWithFullMemory(Kind kind) {
-		Resource resource = new Resource(kind, "key");
-		RedisLeaseStore store = store();
-		assertThat(acquire(store, resource, INSTANCE + ":1", 5)).isInstanceOf(Granted.class);
-		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Busy.class);
-		configure("maxmemory", "1");
-		assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
-		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Granted.class);
-		assertThat(acquire(store, resource, OTHER + ":1", 1)).isInstanceOf(Granted.class);
-		assertThat(get(store.release(resource, ask(OTHER + ":1", 1), null)).released()).isTrue();
+		assertThat(acquire(store, resource, OTHER + ":1", permits)).isInstanceOf(Granted.class);
+		assertThat(acquire(store, resource, OTHER + ":1", permits)).isInstanceOf(Granted.class);
+		assertThat(get(store.release(resource, ask(OTHER + ":1", permits), null)).released()).isTrue();
 		configure("maxmemory", "0");
 	}
 
@@ -233,51 +216,6 @@ class RedisPermitFaultTests extends OwnServerTestCase {
 		assertThatExceptionOfType(StoreCommandException.class)
 			.isThrownBy(() -> renew(store, INSTANCE + ":1", 2, 30_000))
 			.withMessageContaining("does not give the application's user a right");
-	}
-
-	@Test
-	@DisplayName("F35 The rights in the message about a missing right are enough, including the key patterns")
-	void needsNoOtherRights() {
-		String message = RedisFailures.of(new IllegalStateException("NOPERM"), "any").getMessage();
-		String commands = message.substring(message.indexOf("are: ") + 5, message.indexOf(';'));
-		List<String> rights = new ArrayList<>(List.of("app", "on", ">secret", "~lock:*", "~{lock:*", "~semaphore:*",
-				"~{semaphore:*", "&holdfast:wake:*", "-@all"));
-		Arrays.stream((commands + " hello client").split(" ")).map((command) -> "+" + command).forEach(rights::add);
-		setUser(rights.toArray(String[]::new));
-		RedisLeaseStore store = store(login());
-		store.start(INSTANCE, mock(StoreNotifications.class));
-		await().until(store::isListening);
-		get(store.limit(SEMAPHORE, 3));
-		get(store.limit(SEMAPHORE, null));
-		for (Resource resource : List.of(SEMAPHORE, LOCK)) {
-			acquire(store, resource, INSTANCE + ":1", 5);
-			acquire(store, resource, OTHER + ":1", 5);
-			get(store.renew(List.of(new Renewal(resource, INSTANCE + ":1", 5, 60_000))));
-			get(store.inspect(SEMAPHORE, 5, 0));
-			get(store.inspect(lock("key"), 5, 0));
-			get(store.acquire(lock("key"), Commands.forLock(INSTANCE + ":2", 30_000, 5_000), true));
-			get(store.release(lock("key"), Commands.forLock(INSTANCE + ":2", 30_000, 5_000), null));
-			assertThat(get(store.release(resource, ask(INSTANCE + ":1", 5), null)).released()).isTrue();
-			assertThat(get(store.release(resource, ask(OTHER + ":1", 5), null)).released()).isFalse();
-		}
-	}
-
-	@Test
-	@DisplayName("An exclusive lock costs no more commands, although its key may have readers")
-	void exclusiveLockCostsNoMore() {
-		RedisLeaseStore store = store();
-		AcquireCommand ask = Commands.forLock(INSTANCE + ":1", 30_000, 5_000);
-		commands().resetConfigStats();
-		get(store.acquire(lock("key"), ask, true));
-		get(store.acquire(lock("key"), Commands.forLock(OTHER + ":1", 30_000, 5_000), false));
-		get(store.release(lock("key"), ask, null));
-		Map<String, Integer> calls = new TreeMap<>();
-		commands().info("commandstats")
-			.forEach((name, value) -> calls.put(name.toString().substring("cmdstat_".length()),
-					Integer.valueOf(value.toString().replaceAll("calls=(\\d+),.*", "$1"))));
-		calls.keySet().retainAll(List.of("get", "zrange", "zcard", "zscore", "type", "exists", "pttl", "time", "set"));
-		assertThat(calls).containsOnly(Map.entry("get", 4), Map.entry("zcard", 3), Map.entry("time", 2),
-				Map.entry("pttl", 1), Map.entry("set", 3));
 	}
 
 	@Test

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -71,45 +72,24 @@ class RenewScriptTests {
 		return this.redis.getExpire(this.key, TimeUnit.MILLISECONDS);
 	}
 
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	@DisplayName("A lease that ends earlier is lengthened")
-	void lengthens(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN, "120000")).isTrue();
-		assertThat(millis()).isBetween(100_000L, 120_000L);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	@DisplayName("A longer lease is not shortened")
-	void doesNotShorten(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN, "10")).isTrue();
-		assertThat(millis()).isBetween(40_000L, 60_000L);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	@DisplayName("A negative time sets the end, also to an earlier moment")
-	void shortens(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN, "-20000")).isTrue();
-		assertThat(millis()).isBetween(1L, 20_000L);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	@DisplayName("A key without an expiry gets an expiry again")
-	void endsAgain(boolean tellsVersion) {
-		this.redis.persist(this.key);
-		assertThat(renew(tellsVersion, TOKEN, "30000")).isTrue();
-		assertThat(millis()).isBetween(1L, 30_000L);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	@DisplayName("The lease of another token stays unchanged")
-	void leavesOthers(boolean tellsVersion) {
-		assertThat(renew(tellsVersion, TOKEN + "0", "120000")).isFalse();
-		assertThat(millis()).isBetween(1L, 60_000L);
+	@ParameterizedTest(name = "{0} (Redis 7: {1})")
+	@CsvSource({ "a lease that ends earlier is lengthened, true, '', 120000, false, true, 100000, 120000",
+			"a lease that ends earlier is lengthened, false, '', 120000, false, true, 100000, 120000",
+			"a longer lease is not shortened, true, '', 10, false, true, 40000, 60000",
+			"a longer lease is not shortened, false, '', 10, false, true, 40000, 60000",
+			"a negative time sets the end, true, '', -20000, false, true, 1, 20000",
+			"a negative time sets the end, false, '', -20000, false, true, 1, 20000",
+			"a key without an expiry gets an expiry again, true, '', 30000, true, true, 1, 30000",
+			"a key without an expiry gets an expiry again, false, '', 30000, true, true, 1, 30000",
+			"the lease of another token stays unchanged, true, 0, 120000, false, false, 1, 60000",
+			"the lease of another token stays unchanged, false, 0, 120000, false, false, 1, 60000" })
+	void renews(String rule, boolean tellsVersion, String suffix, String lease, boolean isPersistent, boolean isKept,
+			long least, long most) {
+		if (isPersistent) {
+			this.redis.persist(this.key);
+		}
+		assertThat(renew(tellsVersion, TOKEN + suffix, lease)).isEqualTo(isKept);
+		assertThat(millis()).isBetween(least, most);
 	}
 
 	@ParameterizedTest

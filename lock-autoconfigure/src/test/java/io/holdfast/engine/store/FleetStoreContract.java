@@ -8,6 +8,8 @@ import java.util.stream.IntStream;
 
 import io.holdfast.engine.store.FleetStore.Find;
 import io.holdfast.engine.store.FleetStore.Page;
+import io.holdfast.engine.store.InstanceStore.Asked;
+import io.holdfast.engine.store.InstanceStore.Member;
 import io.holdfast.engine.store.LeaseStore.AcquireCommand;
 import io.holdfast.engine.store.LeaseStore.AcquireReply;
 import io.holdfast.engine.store.LeaseStore.Standing;
@@ -19,9 +21,11 @@ import org.junit.jupiter.api.Test;
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.awaitility.Awaitility.await;
 
 /**
- * Contract of every {@link FleetStore}: the lists of holders and waiters.
+ * Contract of every {@link FleetStore} and {@link InstanceStore}: the lists of holders
+ * and waiters, and the register of instances.
  */
 public abstract class FleetStoreContract extends StoreContract {
 
@@ -34,11 +38,11 @@ public abstract class FleetStoreContract extends StoreContract {
 	}
 
 	protected static AcquireCommand command(Instance instance, String n, int permits, int limit) {
-		return PermitHoldingContract.command(instance, n, permits, limit);
+		return PermitStoreContract.command(instance, n, permits, limit);
 	}
 
 	private static AcquireReply acquire(Instance instance, String n, int permits) {
-		return PermitHoldingContract.acquire(instance, n, permits);
+		return PermitStoreContract.acquire(instance, n, permits);
 	}
 
 	/** Return the command with a long lease, for slow scans on a busy machine. */
@@ -191,11 +195,14 @@ public abstract class FleetStoreContract extends StoreContract {
 	@Test
 	@DisplayName("Holders and waiters are shown up to the requested number, and all are counted")
 	void showsUpToTheRequestedNumber() {
-		IntStream.range(0, LIMIT).forEach((i) -> granted(acquire(this.a, "" + i, 1)));
+		// The last holder ends first.
+		IntStream.range(0, LIMIT)
+			.forEach((i) -> granted(this.a.acquire(SEMAPHORE,
+					new AcquireCommand(this.a.token("" + i), 1, LIMIT, true, LEASE - 1000 * i, CLAIM))));
 		IntStream.range(0, 4).forEach((i) -> busy(acquire(this.b, "" + i, 1)));
 		Standing standing = get(this.c.store.inspect(new Resource(Kind.SEMAPHORE, KEY), 2, 2));
 		assertThat(standing).extracting(Standing::holderCount, Standing::waiting).containsExactly(LIMIT, 4);
-		assertThat(standing.holders()).hasSize(2);
+		assertThat(places(standing.holders())).containsExactly(this.a.token("4") + " 1", this.a.token("3") + " 1");
 		assertThat(places(standing.queue())).containsExactly(this.b.token("0") + " 1", this.b.token("1") + " 1");
 		IntStream.range(0, 4).forEach((i) -> granted(this.a.acquire(lock(KEY), reader(this.a, "" + i))));
 		IntStream.range(4, 8).forEach((i) -> busy(this.b.acquire(lock(KEY), writer(this.b, "" + i))));
@@ -214,8 +221,8 @@ public abstract class FleetStoreContract extends StoreContract {
 	@DisplayName("Expired holders are not shown, but their waiters are")
 	void omitsExpiredHolders() {
 		granted(this.a.acquireBriefly("1"));
-		granted(this.a.acquire(SEMAPHORE, PermitHoldingContract.brief(command(this.a, "2", LIMIT))));
-		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitHoldingContract.brief(writer(this.a, "3"))));
+		granted(this.a.acquire(SEMAPHORE, PermitStoreContract.brief(command(this.a, "2", LIMIT))));
+		granted(this.a.acquire(new Resource(Kind.LOCK, "another"), PermitStoreContract.brief(writer(this.a, "3"))));
 		busy(this.b.acquire("4"));
 		elapse(Duration.ofMillis(SHORT + 20));
 		Standing standing = look(Kind.LOCK, KEY);
@@ -248,6 +255,108 @@ public abstract class FleetStoreContract extends StoreContract {
 				.isThrownBy(() -> this.a.store.fleet().scan(Kind.LOCK, text, 10))
 				.withMessageStartingWith("The cursor does not come from a page of this list");
 		}
+	}
+
+	// Instances
+
+	private static final Duration LONG = Duration.ofMinutes(15);
+
+	private static final InstanceInfo INFO = new InstanceInfo("shop (é) \u001f", "host-1", 4711);
+
+	private static final String REPORT = "0123456789abcdef0123456789abcdef";
+
+	private static void join(Instance instance) {
+		join(instance, LONG);
+	}
+
+	private static void join(Instance instance, Duration retention) {
+		get(instance.store.instances().join(instance.id, INFO, Duration.ofHours(2), retention));
+	}
+
+	private List<Member> members() {
+		return get(this.a.store.instances().members(LONG, 10));
+	}
+
+	private static String shown(Instance instance) {
+		return Tokens.shown(instance.id);
+	}
+
+	@Test
+	@DisplayName("Instances are listed from their join until they leave")
+	void listsInstances() {
+		assertThat(members()).isEmpty();
+		join(this.a);
+		elapse(Duration.ofMillis(5));
+		join(this.b);
+		assertThat(members()).extracting(Member::instance).containsExactly(shown(this.b), shown(this.a));
+		assertThat(members()).allSatisfy((member) -> {
+			assertThat(member.info()).isEqualTo(new InstanceInfo("shop (é) ?", "host-1", 4711));
+			assertThat(member.seenMillis() - member.startedMillis()).isEqualTo(Duration.ofHours(2).toMillis());
+			assertThat(member.seenMillis()).isBetween(System.currentTimeMillis() - 60_000,
+					System.currentTimeMillis() + 60_000);
+			assertThat(member.toString()).doesNotContain(this.a.id, this.b.id);
+		});
+		assertThat(get(this.a.store.instances().members(LONG, 1))).hasSize(1);
+		get(this.b.store.instances().leave(this.b.id));
+		get(this.b.store.instances().leave(this.b.id));
+		assertThat(members()).extracting(Member::instance).containsExactly(shown(this.a));
+	}
+
+	@Test
+	@DisplayName("An instance that joins again is listed once, with its last time")
+	void joinsAgain() {
+		join(this.a);
+		Member first = members().get(0);
+		elapse(Duration.ofMillis(20));
+		get(this.a.store.instances().join(this.a.id, INFO, Duration.ofHours(3), LONG));
+		assertThat(members()).singleElement().satisfies((member) -> {
+			assertThat(member.seenMillis()).isGreaterThanOrEqualTo(first.seenMillis() + 20);
+			assertThat(member.startedMillis()).as("from the first join").isEqualTo(first.startedMillis());
+		});
+	}
+
+	@Test
+	@DisplayName("A silent instance is not listed, and is removed by the join of another instance")
+	void forgetsInstances() {
+		join(this.a);
+		elapse(Duration.ofMillis(SHORT + 20));
+		assertThat(get(this.a.store.instances().members(Duration.ofMillis(SHORT), 10))).isEmpty();
+		assertThat(members()).hasSize(1);
+		join(this.b, Duration.ofMillis(SHORT));
+		assertThat(members()).extracting(Member::instance).containsExactly(shown(this.b));
+	}
+
+	@Test
+	@DisplayName("All other instances are asked for a report, and detected absent instances are named")
+	void asks() {
+		join(this.a);
+		join(this.b);
+		join(this.c);
+		leave(this.c);
+		Asked asked = get(this.a.store.instances().ask(this.a.id, REPORT));
+		if (detectsAbsence()) {
+			assertThat(asked.present()).containsExactly(shown(this.b));
+			assertThat(asked.absent()).containsExactly(shown(this.c));
+		}
+		else {
+			assertThat(asked.present()).containsExactlyInAnyOrder(shown(this.b), shown(this.c));
+		}
+		await().untilAsserted(() -> assertThat(this.b.reportsWanted).containsExactly(REPORT));
+		assertThat(this.a.reportsWanted).isEmpty();
+	}
+
+	@Test
+	@DisplayName("Answers are collected once: all together, or the available answers")
+	void answers() {
+		InstanceStore store = this.a.store.instances();
+		assertThat(get(store.collect(REPORT, 2))).isEmpty();
+		get(this.b.store.instances().answer(REPORT, "one: \u001f\u001e é"));
+		assertThat(get(store.collect(REPORT, 2))).isEmpty();
+		get(this.c.store.instances().answer(REPORT, "two"));
+		assertThat(get(store.collect(REPORT, 2))).containsExactly("one: \u001f\u001e é", "two");
+		assertThat(get(store.collect(REPORT, 0))).isEmpty();
+		get(this.c.store.instances().answer(REPORT, "three"));
+		assertThat(get(store.collect(REPORT, 0))).containsExactly("three");
 	}
 
 }

@@ -83,24 +83,6 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("An exclusive owner excludes readers, whose tokens cannot be renewed or released")
-	void ownerExcludesReaders() {
-		Granted exclusive = granted(this.a.acquire("1"));
-		Busy busy = busy(read(this.b, "1"));
-		assertThat(busy.foreign()).isFalse();
-		assertThat(busy.fence()).isEqualTo(exclusive.fence());
-		assertThat(busy.ownerTtlMillis()).isBetween(LEASE - 5000, LEASE);
-		busy(this.c.attempt(LOCK, reader(this.c, "2")));
-		assertThat(renewReader(this.b, "1", LEASE)).isFalse();
-		assertThat(this.b.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::waiting)
-			.containsExactly(this.a.token("1"), 0, 1);
-		assertThat(release(this.b, reader(this.b, "3"))).isFalse();
-		assertThat(this.a.release("1").released()).isTrue();
-		assertThat(this.b.awaitWakeUp().fence()).isGreaterThan(exclusive.fence());
-		assertThat(readers()).containsExactly(this.b.token("1"));
-	}
-
-	@Test
 	@DisplayName("An exclusive waiter follows released and expired readers, and the next token waits behind")
 	void ownerFollowsEndedReaders() {
 		granted(read(this.a, "1"));
@@ -142,20 +124,6 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("A repeated acquire of a reader is the same grant, and never shortens the lease")
-	void readingIsIdempotent() {
-		Granted first = granted(read(this.a, "1"));
-		Granted second = granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
-		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence());
-		assertThat(second.ttlMillis()).isGreaterThan(SHORT);
-		granted(this.a.acquire(LOCK, Commands.forReader(this.a.token("1"), 2 * LEASE, CLAIM)));
-		assertThat(this.a.inspect()).extracting(Standing::readerCount).isEqualTo(1);
-		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
-		assertThat(release(this.a, reader(this.a, "1"))).isTrue();
-		assertThat(release(this.a, reader(this.a, "1"))).isFalse();
-	}
-
-	@Test
 	@DisplayName("Each reader has its own lease")
 	void readersEndAlone() {
 		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
@@ -181,38 +149,6 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 				new Renewal(LOCK, this.a.token("2"), 1, 3 * LEASE))))
 			.containsExactly(true, true, false, true);
 		assertThat(this.a.inspect().ttlMillis()).isBetween(2 * LEASE, 3 * LEASE);
-	}
-
-	@Test
-	@DisplayName("A retained reader ends at the given time, earlier or later than before")
-	void retainsReaders() {
-		granted(read(this.a, "1"));
-		assertThat(this.b.retain(LOCK, "1", 1, SHORT)).isFalse();
-		assertThat(this.a.retain(LOCK, "1", 1, 2 * LEASE)).isTrue();
-		assertThat(this.a.inspect().ttlMillis()).isGreaterThan(LEASE);
-		assertThat(this.a.retain(LOCK, "1", 1, SHORT)).isTrue();
-		assertThat(this.a.inspect().ttlMillis()).isLessThanOrEqualTo(SHORT);
-		elapse(MORE_THAN_SHORT);
-		assertThat(this.a.retain(LOCK, "1", 1, LEASE)).isFalse();
-		granted(this.b.acquire("1"));
-	}
-
-	@Test
-	@DisplayName("Expired readers do not exclude an owner, and an expired owner does not exclude readers")
-	void endByTime() {
-		granted(this.a.acquire(LOCK, brief(reader(this.a, "1"))));
-		assertThat(busy(this.c.acquire("1")).ownerTtlMillis()).isLessThanOrEqualTo(SHORT);
-		elapse(MORE_THAN_SHORT);
-		assertThat(this.c.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::ttlMillis)
-			.containsExactly(null, 0, 0L);
-		Granted exclusive = granted(this.c.acquire(LOCK, brief(exclusive(this.c, "1"))));
-		assertThat(renewReader(this.a, "1", LEASE)).isFalse();
-		assertThat(release(this.a, reader(this.a, "1"))).isFalse();
-		busy(read(this.b, "1"));
-		elapse(MORE_THAN_SHORT);
-		assertThat(granted(read(this.b, "1")).fence()).isGreaterThan(exclusive.fence());
-		assertThat(this.c.renew("1", LEASE)).isFalse();
-		assertThat(this.c.release("1").released()).isFalse();
 	}
 
 	@Test
@@ -335,20 +271,6 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("The release of an exclusive owner brings in the next token, behind waiting readers")
-	void ownerBringsInNext() {
-		Granted first = granted(this.a.acquire("1"));
-		Granted second = granted(this.a.release("1", "2").next());
-		assertThat(second.fence()).isGreaterThanOrEqualTo(first.fence() + 64);
-		busy(read(this.b, "1"));
-		busy(this.a.release("2", "3").next());
-		assertThat(this.b.awaitWakeUp().fence()).isGreaterThanOrEqualTo(second.fence() + 64);
-		assertThat(readers()).containsExactly(this.b.token("1"));
-		release(this.b, reader(this.b, "1"));
-		assertThat(this.a.awaitWakeUp().token()).isEqualTo(this.a.token("3"));
-	}
-
-	@Test
 	@DisplayName("A release brings in a next token of the other mode, in order")
 	void bringsInOtherMode() {
 		granted(this.a.acquire("1"));
@@ -379,17 +301,6 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 	}
 
 	@Test
-	@DisplayName("A late copy of a release does not revive an ended next token of the other mode")
-	void noRevival() {
-		granted(this.a.acquire("1"));
-		granted(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")).next());
-		release(this.a, reader(this.a, "2"));
-		assertThat(this.a.release(LOCK, exclusive(this.a, "1"), reader(this.a, "2")))
-			.isEqualTo(new ReleaseReply(false, null, true));
-		assertThat(readers()).isEmpty();
-	}
-
-	@Test
 	@DisplayName("Waiters of both modes are served in the order of their arrival")
 	void commonOrder() {
 		granted(this.a.acquire("1"));
@@ -412,28 +323,6 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(this.a.inspect()).extracting(Standing::owner, Standing::readerCount, Standing::waiting)
 			.containsExactly(null, 0, 0);
 		granted(this.a.attempt(LOCK, exclusive(this.a, "7")));
-	}
-
-	@Test
-	@DisplayName("A cancelled waiter leaves only the queue")
-	void cancels() {
-		granted(this.a.acquire("1"));
-		busy(this.b.acquire("1"));
-		busy(read(this.c, "1"));
-		assertThat(this.b.release("1").released()).isFalse();
-		assertThat(this.b.inspect().waiting()).isEqualTo(1);
-		assertThat(release(this.c, AcquireCommand.unknown(this.c.token("1"), LEASE))).isFalse();
-		assertThat(this.b.inspect()).extracting(Standing::owner, Standing::waiting)
-			.containsExactly(this.a.token("1"), 0);
-	}
-
-	@Test
-	@DisplayName("A reader can be released without knowledge of its mode")
-	void endsUnknown() {
-		granted(read(this.a, "1"));
-		busy(this.b.acquire("1"));
-		assertThat(this.c.release(LOCK, AcquireCommand.unknown(this.a.token("1"), LEASE))).isTrue();
-		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
 	}
 
 	@Test
@@ -468,42 +357,7 @@ public abstract class ModeOrderContract extends PermitStoreContract {
 		assertThat(readers()).hasSize(3);
 	}
 
-	@Test
-	@DisplayName("A polling reader gets its turn, and a reader keeps its place when it starts to poll")
-	void pollingReader() {
-		Instance polling = newPollingInstance();
-		granted(this.a.acquire("1"));
-		busy(read(this.b, "1"));
-		busy(polling.acquire(LOCK, reader(this.b, "1")));
-		assertThat(this.a.inspect().waiting()).isEqualTo(1);
-		busy(read(polling, "1"));
-		busy(this.c.acquire("1"));
-		this.a.release("1");
-		granted(read(polling, "1"));
-		granted(polling.acquire(LOCK, reader(this.b, "1")));
-		release(polling, reader(polling, "1"));
-		release(this.b, reader(this.b, "1"));
-		assertThat(this.c.awaitWakeUp().token()).isEqualTo(this.c.token("1"));
-	}
-
 	// Absent waiters
-
-	@Test
-	@DisplayName("Absent waiters of both modes are passed over")
-	void passesOverAbsentWaiters() {
-		if (!detectsAbsence()) {
-			return;
-		}
-		Instance gone = newInstance();
-		granted(this.a.acquire("1"));
-		busy(read(gone, "1"));
-		busy(gone.acquire("2"));
-		busy(read(this.b, "1"));
-		leave(gone);
-		this.a.release("1");
-		assertThat(this.b.awaitWakeUp().token()).isEqualTo(this.b.token("1"));
-		assertThat(this.a.inspect()).extracting(Standing::readerCount, Standing::waiting).containsExactly(1, 0);
-	}
 
 	@Test
 	@DisplayName("An absent exclusive waiter does not block readers, also before further exclusive waiters")

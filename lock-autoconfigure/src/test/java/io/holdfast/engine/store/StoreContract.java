@@ -226,6 +226,40 @@ public abstract class StoreContract {
 			return renewals.stream().map(kept::get).toList();
 		}
 
+		private AcquireCommand command(Share share, String n) {
+			return share.command(token(n), LEASE, CLAIM);
+		}
+
+		public AcquireReply acquire(Share share, String n) {
+			return acquire(share.resource(), command(share, n));
+		}
+
+		/** Acquire a share for a short lease, and with a short claim. */
+		public AcquireReply acquireBriefly(Share share, String n) {
+			return acquire(share.resource(), share.command(token(n), SHORT, SHORT));
+		}
+
+		public AcquireReply attempt(Share share, String n) {
+			return attempt(share.resource(), command(share, n));
+		}
+
+		public ReleaseReply release(Share share, String n) {
+			return get(this.store.release(share.resource(), command(share, n), null));
+		}
+
+		/** Release a whole resource, with a next token. */
+		public ReleaseReply release(String n, Share next, String nextNumber) {
+			return release(next.resource(), command(next.whole(), n), command(next, nextNumber));
+		}
+
+		public boolean renew(Share share, String n, long leaseMillis) {
+			return renew(List.of(new Renewal(share.resource(), token(n), share.permits(), leaseMillis))).get(0);
+		}
+
+		public Standing inspect(Share share) {
+			return permits(share.resource());
+		}
+
 		public boolean retain(Resource resource, String n, int permits, long millis) {
 			return get(this.store.retain(new Renewal(resource, token(n), permits, millis))).released();
 		}
