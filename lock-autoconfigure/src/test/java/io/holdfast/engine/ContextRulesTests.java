@@ -126,16 +126,19 @@ class ContextRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2");
 	}
 
-	@Test
-	void aContextWithALostLeaseFailsTheRequest() {
-		LockLease outer = granted(REQUEST, 10);
+	@ParameterizedTest
+	@EnumSource
+	void aContextWithALostLeaseFailsItsRequests(LockMode mode) {
+		LockLease outer = granted(REQUEST.mode(mode), 10);
 		LeaseContext context = within(outer);
 		this.store.elapse(10_000);
 		this.store.last("renew 1").renewed(false);
 		this.store.sent();
 		granted(REQUEST, 20);
-		assertFailed(this.service.acquireAsync(REQUEST.within(context)), LeaseLostException.class,
-				"Lock 'k' was not acquired again: the caller's thread or context has a lost lease of it");
+		for (LockRequest request : List.of(READ, WRITE)) {
+			assertFailed(this.service.acquireAsync(request.within(context)), LeaseLostException.class,
+					"Lock 'k' was not acquired again: the caller's thread or context has a lost lease of it");
+		}
 		outer.releaseAsync();
 		assertThat(this.service.acquireAsync(REQUEST.within(context))).as("without an open lease").isNotDone();
 	}
@@ -208,15 +211,6 @@ class ContextRulesTests extends ScriptedEngine {
 		LeaseContext reading = within(read.join());
 		assertThat(this.service.acquireAsync(WRITE.within(reading)).join().fencingToken()).isEqualTo(10);
 		assertThat(this.store.sent()).containsExactly("acquire 1");
-	}
-
-	@Test
-	void aLostReadLeaseFailsRequestsInItsContext() {
-		LeaseContext context = within(granted(READ, 10));
-		this.store.elapse(10_000);
-		this.store.last("renew 1").renewed(false);
-		assertFailed(this.service.acquireAsync(READ.within(context)), LeaseLostException.class, "'k'");
-		assertFailed(this.service.acquireAsync(WRITE.within(context)), LeaseLostException.class, "'k'");
 	}
 
 	@ParameterizedTest

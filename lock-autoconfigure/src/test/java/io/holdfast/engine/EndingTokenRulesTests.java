@@ -7,10 +7,11 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
 import io.holdfast.LockLease;
-import io.holdfast.ReleaseResult;
 import io.holdfast.engine.store.HandOverLimits;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
 import static io.holdfast.engine.Locks.lock;
@@ -65,38 +66,16 @@ class EndingTokenRulesTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("inspect", "force 1");
 	}
 
-	@Test
-	@DisplayName("A late wake-up does not release a lease that a shutdown leaves to running code")
-	void shutDown() {
-		LockLease lease = granted(REQUEST.forCode(), 100);
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("A late wake-up does not release a lease that a shutdown leaves to running code, or retains")
+	void shutDown(boolean forCode) {
+		LockLease lease = granted(forCode ? REQUEST.forCode() : REQUEST.minHold(Duration.ofSeconds(20)), 100);
 		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
 		this.store.sent();
 		whenLost(this::wakeUp, () -> this.store.elapse(1000));
 		assertThat(lease.isHeld()).isFalse();
 		assertThat(this.store.sent()).noneMatch((line) -> line.startsWith("release"));
-	}
-
-	@Test
-	@DisplayName("A late wake-up does not release a lease that a shutdown retains for its minHold")
-	void minHold() {
-		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 100);
-		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
-		this.store.sent();
-		whenLost(this::wakeUp, () -> this.store.elapse(1000));
-		assertThat(lease.isHeld()).isFalse();
-		assertThat(this.store.sent()).noneMatch((line) -> line.startsWith("release"));
-	}
-
-	@Test
-	@DisplayName("A release after the shutdown sends nothing and returns LOST")
-	void releasedAfterShutDown() {
-		LockLease lease = granted(REQUEST, 100);
-		assertThat(this.engine.shutDown(Duration.ofSeconds(1))).isNotDone();
-		this.store.elapse(1000);
-		assertThat(this.store.sent()).containsOnlyOnce("release 1");
-		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
-		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
-		assertThat(this.store.sent()).doesNotContain("release 1");
 	}
 
 	@Test

@@ -148,14 +148,6 @@ class EngineObserverTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aReaderUnderItsOwnExclusiveLeaseIsNotObserved() {
-		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST));
-		this.observer.events();
-		assertThat(this.service.acquire(REQUEST.mode(LockMode.READ)).fencingToken()).isEqualTo(10);
-		assertThat(this.observer.events()).isEmpty();
-	}
-
-	@Test
 	void aRequestThatFailsWithoutTheStoreBeginsToo() {
 		this.store.answering("acquire 1", 10, () -> this.service.acquire(REQUEST.mode(LockMode.READ)));
 		this.observer.events();
@@ -387,15 +379,6 @@ class EngineObserverTests extends ScriptedEngine {
 		assertThat(this.observer.events()).isEmpty();
 		both.join().releaseAsync();
 		assertThat(this.observer.events()).containsExactly("a+b ended RELEASED");
-	}
-
-	@Test
-	void aShutdownWithoutWaitingLosesHeldLeases() {
-		granted(REQUEST, 10);
-		this.observer.events();
-		this.engine.shutDown(Duration.ZERO);
-		this.store.elapse(1);
-		assertThat(this.observer.events()).containsExactly("lost LOCK null", "k ended LOST");
 	}
 
 }

@@ -245,11 +245,12 @@ class EngineRobustnessTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A short manual renewal does not delay the automatic renewal")
+	@DisplayName("A short manual renewal neither shortens the lease nor delays the automatic renewal")
 	void shortRenewalsByHand() {
 		LockLease lease = granted(REQUEST);
 		this.store.elapse(9_000);
 		renewByHand(lease);
+		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(20));
 		this.store.sent();
 		this.store.elapse(1_000);
 		assertThat(this.store.sent()).containsExactly("renew 1 for 30000");

@@ -3,9 +3,7 @@ package io.holdfast.engine;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
-import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.store.StoreCommandException;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -62,19 +60,6 @@ class EngineStatusTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A grant clears only refusals of its own kind of resource")
-	void refusalByKind() {
-		this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").fail(fullMemory());
-		this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
-		this.store.last("acquire 2").granted(10, 30_000);
-		assertThat(this.engine.status().refusal()).as("after a grant of a permit").isEqualTo("full");
-		this.service.acquireAsync(LockRequest.of("read").mode(LockMode.READ));
-		this.store.last("acquire 3").granted(10, 30_000);
-		assertThat(this.engine.status().refusal()).as("after a grant of a lock").isNull();
-	}
-
-	@Test
 	@DisplayName("A refused check stays in the status until a successful check or a grant, at most for a minute")
 	void refusedCheck() {
 		this.engine.examine();
@@ -111,22 +96,6 @@ class EngineStatusTests extends ScriptedEngine {
 		this.engine.examine();
 		this.store.last("write").done(null);
 		assertThat(this.engine.status().refusal()).as("begun after").isNull();
-	}
-
-	@Test
-	@DisplayName("A check without a right or an answer does not change the refusal")
-	void vainCheck() {
-		StoreCommandException refusal = StoreCommandException.forbidden("no right", "no right",
-				new IllegalStateException());
-		CompletableFuture<?> examined = this.engine.examine();
-		this.store.last("write").fail(refusal);
-		assertThat(this.engine.status().refusal()).isNull();
-		this.service.acquireAsync(REQUEST);
-		this.store.last("acquire 1").fail(fullMemory());
-		this.engine.examine();
-		this.store.elapse(1000);
-		assertThat(this.engine.status().refusal()).isEqualTo("full");
-		assertThat(examined).as("the check").isCompleted();
 	}
 
 	@Test

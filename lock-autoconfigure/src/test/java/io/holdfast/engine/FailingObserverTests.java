@@ -1,12 +1,10 @@
 package io.holdfast.engine;
 
-import java.util.List;
+import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
 import io.holdfast.ReleaseResult;
-import io.holdfast.engine.store.Resource.Kind;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -27,9 +25,9 @@ class FailingObserverTests extends ScriptedEngine {
 
 	@Test
 	void aThrowingObserverAffectsNothingAndIsLoggedOnce(CapturedOutput output) {
-		this.engine.observe(new Failing(When.LATER));
-		this.engine.observe(new Failing(When.AT_BEGIN));
-		this.engine.observe(new Failing(When.BEFORE));
+		this.engine.observe(failing(When.LATER));
+		this.engine.observe(failing(When.AT_BEGIN));
+		this.engine.observe(failing(When.BEFORE));
 		this.engine.observe(this.observer);
 		LockLease lease = granted(REQUEST, 10);
 		this.store.elapse(10_000);
@@ -63,75 +61,28 @@ class FailingObserverTests extends ScriptedEngine {
 
 	}
 
-	/** Observer that throws exceptions and errors alternately. */
-	private final class Failing implements EngineObserver {
-
-		/** First event of a request at which the observer throws. */
-		private final When when;
-
-		Failing(When when) {
-			this.when = when;
-		}
-
-		private RuntimeException failure() {
-			if (FailingObserverTests.this.thrown++ % 2 == 0) {
-				throw new AssertionError("of the observer");
-			}
-			return new IllegalStateException("of the observer");
-		}
-
-		@Override
-		public RequestObserver requested(ObservedRequest request) {
-			if (this.when == When.BEFORE) {
-				throw failure();
-			}
-			return new RequestObserver() {
-
-				@Override
-				public void began() {
-					if (Failing.this.when == When.AT_BEGIN) {
-						throw failure();
+	/**
+	 * Return an observer that throws exceptions and errors alternately, from the given
+	 * event of a request on.
+	 */
+	private EngineObserver failing(When when) {
+		return (EngineObserver) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { EngineObserver.class, EngineObserver.RequestObserver.class },
+				(proxy, event, arguments) -> {
+					if (event.getDeclaringClass() == Object.class) {
+						return "failing observer";
 					}
-				}
-
-				@Override
-				public void handedOver(HandOver way) {
-					throw failure();
-				}
-
-				@Override
-				public void granted(List<Long> fences) {
-					throw failure();
-				}
-
-				@Override
-				public void failed(RuntimeException why) {
-					throw failure();
-				}
-
-				@Override
-				public void ended(HoldEnd end) {
-					throw failure();
-				}
-
-			};
-		}
-
-		@Override
-		public void lost(Kind kind, @Nullable String name) {
-			throw failure();
-		}
-
-		@Override
-		public void renewed(Kind kind, RenewalOutcome outcome) {
-			throw failure();
-		}
-
-		@Override
-		public void failed(Command command) {
-			throw failure();
-		}
-
+					if (event.getName().equals("requested") && when != When.BEFORE) {
+						return proxy;
+					}
+					if (event.getName().equals("began") && when != When.AT_BEGIN) {
+						return null;
+					}
+					if (this.thrown++ % 2 == 0) {
+						throw new AssertionError("of the observer");
+					}
+					throw new IllegalStateException("of the observer");
+				});
 	}
 
 }

@@ -9,14 +9,17 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.holdfast.LeaseStoreException;
+import io.holdfast.Lease;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import io.holdfast.engine.ScriptedStore.Command;
 import io.holdfast.engine.store.HandOverLimits;
+import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -124,21 +127,27 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 		assertThat(waiter.join().fencingToken()).isEqualTo(164);
 	}
 
-	@Test
-	void aForcedReleaseByThisInstanceEndsTheHoldBeforeItsCommand() {
-		LockLease lease = granted(REQUEST, 100);
-		CompletableFuture<LockLease> second = waiting();
+	@ParameterizedTest
+	@EnumSource
+	void aForcedReleaseByThisInstanceEndsTheHoldBeforeItsCommand(Kind kind) {
+		boolean isLock = kind == Kind.LOCK;
+		CompletableFuture<? extends Lease> lease = isLock ? this.service.acquireAsync(REQUEST)
+				: this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
+		this.store.last("acquire 1").granted(100, 30_000);
+		CompletableFuture<LockLease> second = isLock ? waiting() : new CompletableFuture<>();
 		List<Boolean> held = new ArrayList<>();
 		this.store.answerAtOnce("inspect", (command) -> command.owned(TOKEN));
+		this.store.answerAtOnce("inspect permits", (command) -> command.held(TOKEN));
 		this.store.answerAtOnce("force 1", (command) -> {
-			held.add(lease.isHeld());
+			held.add(lease.join().isHeld());
 			command.forced(true);
 		});
-		assertThat(this.service.forceRelease("k")).isTrue();
+		assertThat(isLock ? this.service.forceRelease("k") : this.semaphores.forceRelease("k")).isTrue();
 		assertThat(held).containsExactly(false);
-		assertThat(this.store.sent()).containsExactly("inspect", "force 1", "acquire 2");
-		assertThat(second).isNotDone();
-		lease.releaseAsync();
+		if (isLock) {
+			assertThat(this.store.sent()).containsExactly("inspect", "force 1", "acquire 2");
+		}
+		lease.join().releaseAsync();
 		assertThat(second).as("handed over").isNotDone();
 	}
 
@@ -152,20 +161,6 @@ class ForcedReleaseRulesTests extends ScriptedEngine {
 		this.store.answerAtOnce("force 1", (command) -> command.fail(true));
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> this.service.forceRelease("k"));
 		assertThat(lease.isHeld()).isFalse();
-	}
-
-	@Test
-	void aForcedReleaseOfPermitsEndsTheHoldBeforeItsCommand() {
-		CompletableFuture<PermitLease> answer = this.semaphores.acquireAsync(SemaphoreRequest.of("k", 1));
-		this.store.last("acquire 1").granted(0, 30_000);
-		List<Boolean> held = new ArrayList<>();
-		this.store.answerAtOnce("inspect permits", (command) -> command.held(ID + ":1"));
-		this.store.answerAtOnce("force 1", (command) -> {
-			held.add(answer.join().isHeld());
-			command.forced(true);
-		});
-		assertThat(this.semaphores.forceRelease("k")).isTrue();
-		assertThat(held).containsExactly(false);
 	}
 
 	@Test

@@ -227,15 +227,6 @@ class HandOverLimitsTests extends ScriptedEngine {
 	}
 
 	@Test
-	void theRenewerKnowsTheCurrentHold() {
-		LockLease lease = granted(REQUEST, 100);
-		CompletableFuture<LockLease> second = this.service.acquireAsync(REQUEST);
-		lease.release();
-		assertThat(renewer().holds()).singleElement()
-			.satisfies((hold) -> assertThat(hold.fence).isEqualTo(second.join().fencingToken()));
-	}
-
-	@Test
 	void readersContendOnArrivalAndAreNotPassedByWriters() {
 		LockLease first = granted(REQUEST, 100);
 		this.service.acquireAsync(READ);

@@ -23,6 +23,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -101,29 +103,26 @@ class LossActionsTests {
 		lease.release();
 	}
 
-	@Test
-	@DisplayName("Slow listeners share 64 threads, and delay neither grants nor renewals")
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@DisplayName("Slow listeners, and slow actions before them, share 64 threads, and delay neither grants nor renewals")
 	@ExtendWith(OutputCaptureExtension.class)
-	void listeners(CapturedOutput output) {
-		this.engine.onLost((event) -> block());
+	void slow(boolean actions, CapturedOutput output) {
+		CountDownLatch listened = new CountDownLatch(MANY);
+		this.engine.onLost((event) -> {
+			if (!actions) {
+				block();
+			}
+			listened.countDown();
+		});
 		loseMany((lease) -> {
+			if (actions) {
+				lease.onLost(this::block);
+			}
 		});
 		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
 		assertOtherRequestsProceed();
 		assertThat(output).contains("64 threads");
-		this.unblock.countDown();
-		await("all listeners have run").atMost(SOON).until(() -> this.done.get() == MANY);
-		assertThat(this.maximum).hasValue(MOST);
-	}
-
-	@Test
-	@DisplayName("Slow actions share 64 threads, run before listeners, and delay neither grants nor renewals")
-	void actions() {
-		CountDownLatch listened = new CountDownLatch(MANY);
-		this.engine.onLost((event) -> listened.countDown());
-		loseMany((lease) -> lease.onLost(this::block));
-		await("all threads are busy").atMost(SOON).until(() -> this.running.get() == MOST);
-		assertOtherRequestsProceed();
 		this.unblock.countDown();
 		await("all have run").atMost(SOON).until(() -> this.done.get() == MANY && listened.getCount() == 0);
 		assertThat(this.maximum).hasValue(MOST);

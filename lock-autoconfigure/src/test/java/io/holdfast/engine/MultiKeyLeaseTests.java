@@ -179,15 +179,6 @@ class MultiKeyLeaseTests extends ScriptedEngine {
 		assertThat(this.store.sent()).containsExactly("release 2");
 	}
 
-	@Test
-	void aBlockingReleaseThrowsTheFailureOfAPart() {
-		LockLease lease = grantedBoth(BOTH);
-		this.store.answerAtOnce("release 1", (command) -> command.released(true));
-		this.store.answerAtOnce("release 2", (command) -> command.fail(true));
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(lease::release)
-			.withMessageContaining("The release of lock 'b' is not confirmed yet: trouble");
-	}
-
 	private LockLease grantedBoth(LockRequest request) {
 		CompletableFuture<LockLease> answer = this.service.acquireAsync(request);
 		this.store.last("acquire 1").granted(10, 30_000);

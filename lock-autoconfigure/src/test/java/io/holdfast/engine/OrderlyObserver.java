@@ -2,24 +2,34 @@ package io.holdfast.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Observer that checks the order of events: each begun request fails or is granted once,
- * and each grant ends once.
+ * and each grant ends once. Thread-safe.
  */
 final class OrderlyObserver implements EngineObserver {
 
-	private int open;
+	private final AtomicInteger open = new AtomicInteger();
 
-	private final List<String> problems = new ArrayList<>();
+	private final AtomicInteger finished = new AtomicInteger();
+
+	private final Queue<String> problems = new ConcurrentLinkedQueue<>();
 
 	/** Return the violations of the order, including requests without an end. */
 	List<String> problems() {
 		List<String> all = new ArrayList<>(this.problems);
-		if (this.open != 0) {
+		if (this.open.get() != 0) {
 			all.add(this.open + " requests have no end");
 		}
 		return all;
+	}
+
+	/** Return the number of requests that have ended. */
+	int finished() {
+		return this.finished.get();
 	}
 
 	@Override
@@ -35,10 +45,15 @@ final class OrderlyObserver implements EngineObserver {
 				this.state = to;
 			}
 
+			private void finish() {
+				OrderlyObserver.this.open.decrementAndGet();
+				OrderlyObserver.this.finished.incrementAndGet();
+			}
+
 			@Override
 			public void began() {
 				change("new", "begun");
-				OrderlyObserver.this.open++;
+				OrderlyObserver.this.open.incrementAndGet();
 			}
 
 			@Override
@@ -52,13 +67,13 @@ final class OrderlyObserver implements EngineObserver {
 			@Override
 			public void failed(RuntimeException why) {
 				change("begun", "failed");
-				OrderlyObserver.this.open--;
+				finish();
 			}
 
 			@Override
 			public void ended(HoldEnd end) {
 				change("granted", "ended");
-				OrderlyObserver.this.open--;
+				finish();
 			}
 
 		};

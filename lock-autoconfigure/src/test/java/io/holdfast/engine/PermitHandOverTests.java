@@ -2,7 +2,6 @@ package io.holdfast.engine;
 
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 
 import io.holdfast.PermitLease;
 import io.holdfast.ReleaseResult;
@@ -157,21 +156,6 @@ class PermitHandOverTests extends ScriptedPermits {
 		((LeaseHandle) held.get(0)).hold.onRenewalFailed("trouble");
 		held.get(0).releaseAsync();
 		assertThat(next).isNotDone();
-	}
-
-	@Test
-	void nothingRemainsAfterTheLastRelease() {
-		List<PermitLease> held = all(ONE);
-		List<CompletableFuture<PermitLease>> waiting = request(2, ONE);
-		held.forEach(PermitLease::releaseAsync);
-		waiting.forEach((lease) -> lease.join().releaseAsync());
-		for (int number = 1; number <= 4; number++) {
-			this.store.last("release " + number).released(true);
-		}
-		assertThat(isIdle()).isTrue();
-		this.store.sent();
-		this.store.elapse(TimeUnit.MINUTES.toMillis(1));
-		assertThat(this.store.sent()).isEmpty();
 	}
 
 }

@@ -1,7 +1,6 @@
 package io.holdfast.engine;
 
 import java.time.Duration;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
@@ -79,13 +78,6 @@ class ReadWriteRulesTests extends ScriptedEngine {
 		this.engine.shutDown(Duration.ofSeconds(20));
 		this.service.acquire(READ);
 		assertThat(this.store.sent()).doesNotContain("acquire 4", "acquire 5");
-	}
-
-	@Test
-	void aReaderThatDoesNotWaitIsRefusedBesideAnExclusiveHolderOfItsInstance() {
-		granted(WRITE, "acquire 1", 10);
-		assertThat(this.service.tryAcquireAsync(READ.waitTime(Duration.ZERO))).isCompletedWithValue(Optional.empty());
-		assertThat(this.store.sent()).containsExactly("acquire 1");
 	}
 
 	@Test

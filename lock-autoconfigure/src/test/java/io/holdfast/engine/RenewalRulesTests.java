@@ -80,15 +80,6 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
-	void aRenewalNeverShortensValidity() {
-		LockLease lease = granted(REQUEST, 10);
-		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.extend(Duration.ofMillis(100)));
-		this.store.answerNext("renew 1 for 100");
-		byHand.join();
-		assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(29));
-	}
-
-	@Test
 	void anExtensionThatIsAnsweredTooLateForItsCallerTakesEffect() {
 		LockLease lease = granted(REQUEST, 10);
 		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> lease.extend(Duration.ofMinutes(5)))

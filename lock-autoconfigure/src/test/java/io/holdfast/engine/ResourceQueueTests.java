@@ -24,14 +24,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class ResourceQueueTests extends ScriptedEngine {
 
 	@Test
-	void waitersBehindAHolderSendNothing() {
-		granted(REQUEST, 10);
-		this.service.acquireAsync(REQUEST);
-		this.service.acquireAsync(REQUEST);
-		assertThat(this.store.sent()).containsExactly("acquire 1");
-	}
-
-	@Test
 	void aRequestWithoutWaitingFailsWithoutACommandBehindAWaiterOrHolder() {
 		LockRequest once = REQUEST.waitTime(Duration.ZERO);
 		CompletableFuture<LockLease> contender = this.service.acquireAsync(REQUEST);
@@ -244,14 +236,6 @@ class ResourceQueueTests extends ScriptedEngine {
 		lost.releaseAsync();
 		LockLease again = this.store.answering("acquire 3", 20, () -> this.service.acquire(request));
 		assertThat(again.fencingToken()).isEqualTo(20);
-	}
-
-	@Test
-	void anIdleQueueIsForgotten() {
-		LockLease lease = granted(REQUEST, 10);
-		assertThat(isIdle()).isFalse();
-		lease.releaseAsync();
-		assertThat(isIdle()).isTrue();
 	}
 
 }

@@ -2,12 +2,9 @@ package io.holdfast.engine;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
@@ -136,9 +133,8 @@ class SlowObserverTests {
 	@Test
 	@DisplayName("Each request has all its events in order, on any thread")
 	void order() {
-		Queue<String> problems = new ConcurrentLinkedQueue<>();
-		AtomicInteger finished = new AtomicInteger();
-		observe((request) -> new Orderly(request.keys() + " ", problems, finished));
+		OrderlyObserver observer = new OrderlyObserver();
+		this.engine.observe(observer);
 		IntStream.range(0, 2000).forEach((i) -> {
 			LockRequest request = LockRequest.of("k" + i % 50).waitTime(SOON).reentrant(false);
 			switch (i % 4) {
@@ -154,8 +150,8 @@ class SlowObserverTests {
 				}
 			}
 		});
-		await("all are finished").atMost(SOON).until(() -> finished.get() == 2000);
-		assertThat(problems).isEmpty();
+		await("all are finished").atMost(SOON).until(() -> observer.finished() == 2000);
+		assertThat(observer.problems()).isEmpty();
 	}
 
 	/** Observer that blocks at an event. */
@@ -186,57 +182,6 @@ class SlowObserverTests {
 		@Override
 		public void ended(HoldEnd end) {
 			blockAt("ended");
-		}
-
-	}
-
-	/**
-	 * Observer that records repeated events and events out of order. Notified by a single
-	 * thread at a time.
-	 */
-	private static final class Orderly implements RequestObserver {
-
-		private final String name;
-
-		private final Queue<String> problems;
-
-		private final AtomicInteger finished;
-
-		private String state = "new";
-
-		Orderly(String name, Queue<String> problems, AtomicInteger finished) {
-			this.name = name;
-			this.problems = problems;
-			this.finished = finished;
-		}
-
-		private void change(String from, String to) {
-			if (!this.state.equals(from)) {
-				this.problems.add(this.name + this.state + " and now " + to);
-			}
-			this.state = to;
-		}
-
-		@Override
-		public void began() {
-			change("new", "begun");
-		}
-
-		@Override
-		public void granted(List<Long> fences) {
-			change("begun", "granted");
-		}
-
-		@Override
-		public void failed(RuntimeException why) {
-			change("begun", "failed");
-			this.finished.incrementAndGet();
-		}
-
-		@Override
-		public void ended(HoldEnd end) {
-			change("granted", "ended");
-			this.finished.incrementAndGet();
 		}
 
 	}

@@ -29,7 +29,8 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Releases whose callers do not await the answer of the store.
+ * Releases whose callers do not await the answer of the store, and requests without
+ * waiting behind them. Nothing guarantees the order of the two commands.
  */
 @ExtendWith(OutputCaptureExtension.class)
 class UnawaitedReleaseTests extends ScriptedEngine {
@@ -58,14 +59,6 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		assertThat(lease.release()).isEqualTo(ReleaseResult.ALREADY_RELEASED);
 		lease.close();
 		assertThat(this.store.sent()).isEmpty();
-	}
-
-	@Test
-	@DisplayName("withLock sends the release, and returns its value without the answer")
-	void withLock() {
-		this.store.answerAtOnce("acquire 1", (command) -> command.granted(100, 30_000));
-		assertThat(this.service.<Integer, RuntimeException>withLock("k", () -> 5)).isEqualTo(5);
-		assertThat(this.store.sent()).endsWith("release 1");
 	}
 
 	@Test
@@ -158,16 +151,6 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A shutdown waits for unanswered releases")
-	void shutDown() {
-		lock(1).close();
-		CompletableFuture<?> shutDown = this.engine.shutDown(Duration.ofSeconds(5));
-		assertThat(shutDown).isNotDone();
-		this.store.last("release 1").released(true);
-		assertThat(shutDown).isCompleted();
-	}
-
-	@Test
 	@DisplayName("A shutdown waits for the repetition of a failed release, at most for the command timeout")
 	void shutDownAfterFailure() {
 		lock(1).close();
@@ -217,17 +200,6 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 	}
 
 	@Test
-	@DisplayName("A request for a lock is not sent again after the release of a semaphore of the same name")
-	void otherKind() {
-		CompletableFuture<? extends Lease> permit = this.semaphores.acquireAsync(SemaphoreRequest.of("k2", 1));
-		this.store.last("acquire 1 at once").granted(100, 30_000);
-		permit.join().close();
-		CompletableFuture<LockLease> next = this.service.acquireAsync(LockRequest.of("k2").waitTime(Duration.ZERO));
-		this.store.last("acquire 2 at once").busy(1000, 100);
-		assertThat(next).isCompletedExceptionally();
-	}
-
-	@Test
 	@DisplayName("A request for permits without waiting is sent again after the answer to a release")
 	void permits() {
 		SemaphoreRequest request = SemaphoreRequest.of("p", 1);
@@ -240,6 +212,17 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		this.store.last("release 1").released(true);
 		this.store.last("acquire 2 at once").granted(200, 30_000);
 		assertThat(next).isCompletedWithValueMatching(Lease::isHeld);
+	}
+
+	@Test
+	@DisplayName("A request for a lock is not sent again after the release of a semaphore of the same name")
+	void otherKind() {
+		CompletableFuture<? extends Lease> permit = this.semaphores.acquireAsync(SemaphoreRequest.of("k2", 1));
+		this.store.last("acquire 1 at once").granted(100, 30_000);
+		permit.join().close();
+		CompletableFuture<LockLease> next = this.service.acquireAsync(LockRequest.of("k2").waitTime(Duration.ZERO));
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).isCompletedExceptionally();
 	}
 
 	@Test
@@ -287,6 +270,76 @@ class UnawaitedReleaseTests extends ScriptedEngine {
 		CompletableFuture<LockLease> next = requestBehindFailedRelease();
 		this.store.elapse(1000);
 		assertFailed(next, LeaseStoreException.class);
+	}
+
+	private static final LockRequest ONCE = REQUEST.waitTime(Duration.ZERO);
+
+	/**
+	 * Send a request behind a release, with its answer before the answer to the release.
+	 */
+	private CompletableFuture<LockLease> overtake() {
+		granted(REQUEST, 100).releaseAsync();
+		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2 at once");
+		this.store.last("acquire 2 at once").busy(1000, 100);
+		assertThat(next).isNotDone();
+		assertThat(this.store.sent()).isEmpty();
+		return next;
+	}
+
+	@Test
+	@DisplayName("Only the second busy answer counts, as the first may be older than the release")
+	void inOrder() {
+		granted(REQUEST, 100).releaseAsync();
+		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
+		this.store.last("release 1").released(true);
+		this.store.last("acquire 2 at once").busy(1000, 101);
+		assertThat(next).isNotDone();
+		this.store.last("acquire 2 at once").busy(1000, 101);
+		assertThat(next).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2 at once",
+				"acquire 2 at once");
+	}
+
+	@Test
+	@DisplayName("A request after the answer to the release is sent once")
+	void afterRelease() {
+		granted(REQUEST, 100).releaseAsync();
+		this.store.last("release 1").released(true);
+		CompletableFuture<LockLease> next = this.service.acquireAsync(ONCE);
+		this.store.last("acquire 2 at once").busy(1000, 101);
+		assertThat(next).isCompletedExceptionally();
+		assertThat(this.store.sent()).containsExactly("acquire 1", "release 1", "acquire 2 at once");
+	}
+
+	@Test
+	@DisplayName("A request that has overtaken the release is sent again after the answer to the release")
+	void answered() {
+		CompletableFuture<LockLease> next = overtake();
+		this.store.last("release 1").released(true);
+		assertThat(this.store.sent()).containsExactly("acquire 2 at once");
+		this.store.last("acquire 2 at once").granted(164, 30_000);
+		assertThat(next).isCompletedWithValueMatching(LockLease::isHeld);
+	}
+
+	@Test
+	@DisplayName("Without an answer to the release in time, the request reports the store, not a busy key")
+	void silent() {
+		CompletableFuture<LockLease> next = overtake();
+		this.store.elapse(3000);
+		assertFailed(next, LeaseStoreException.class);
+		this.store.last("release 1").released(true);
+		assertThat(this.store.sent()).doesNotContain("acquire 2 at once");
+	}
+
+	@Test
+	@DisplayName("A request cancelled before the answer to the release sends nothing")
+	void givenUp() {
+		CompletableFuture<LockLease> next = overtake();
+		next.cancel(true);
+		this.store.last("release 1").released(true);
+		assertThat(this.store.sent()).doesNotContain("acquire 2 at once");
+		assertThat(this.engine.status().waiting()).isZero();
 	}
 
 }
