@@ -101,15 +101,6 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 		return connections;
 	}
 
-	private void increment(OptimisticTransactions transactions) {
-		transactions.execute(List.of(this.a), (tx) -> {
-			String before = tx.read().opsForValue().get(this.a);
-			tx.write((writer) -> writer.opsForValue()
-				.set(this.a, String.valueOf((before != null) ? Integer.parseInt(before) + 1 : 1)));
-			return null;
-		});
-	}
-
 	private static long info(StringRedisTemplate observer, String section, String figure) {
 		Properties info = observer
 			.execute((RedisCallback<Properties>) (connection) -> connection.serverCommands().info(section));
@@ -148,36 +139,10 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 		OptimisticTransactions through = new OptimisticTransactions(connect(server.host(), server.port()));
 		long before = connectionsMade(observer);
 		for (int i = 0; i < 3000; i++) {
-			increment(through);
+			increment(through, this.a);
 		}
 		assertThat(observer.opsForValue().get(this.a)).isEqualTo("3000");
 		assertThat(connectionsMade(observer) - before).isEqualTo(1);
-	}
-
-	@Test
-	@DisplayName("S8 thousands of transactions of many threads, also failing ones, leave a few idle connections")
-	void leavesFewConnections() {
-		RedisServer server = this.redis.startServer();
-		StringRedisTemplate observer = new StringRedisTemplate(connect(server.host(), server.port()));
-		OptimisticTransactions through = new OptimisticTransactions(connect(server.host(), server.port()),
-				new Options(1000, Duration.ofMinutes(1), Duration.ofMillis(1)));
-		long before = connections(observer);
-		List<CompletableFuture<Void>> threads = new ArrayList<>();
-		for (int i = 0; i < 20; i++) {
-			threads.add(CompletableFuture.runAsync(() -> {
-				for (int j = 0; j < 50; j++) {
-					increment(through);
-					assertThatExceptionOfType(IllegalStateException.class)
-						.isThrownBy(() -> through.execute(List.of(this.b), (tx) -> {
-							throw new IllegalStateException("in vain");
-						}));
-				}
-			}, (task) -> new Thread(task).start()));
-		}
-		assertThat(CompletableFuture.allOf(threads.toArray(CompletableFuture[]::new)))
-			.succeedsWithin(SOON.multipliedBy(2));
-		assertThat(observer.opsForValue().get(this.a)).isEqualTo("1000");
-		await("few connections").atMost(SOON).until(() -> connections(observer) - before <= IDLE);
 	}
 
 	@Test
@@ -192,7 +157,8 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 		AtomicInteger unknown = new AtomicInteger();
 		List<Thread> workers = new ArrayList<>();
 		List<CompletableFuture<Void>> ends = new ArrayList<>();
-		for (int i = 0; i < 3; i++) {
+		// More than idle connections.
+		for (int i = 0; i < IDLE + 4; i++) {
 			ends.add(CompletableFuture.runAsync(() -> {
 				while (!enough.get()) {
 					countInterrupted(through, written, unknown);
@@ -246,7 +212,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			OptimisticTransactions through = new OptimisticTransactions(
 					connect(new RedisStandaloneConfiguration(proxy.host(), proxy.port()),
 							LettuceClientConfiguration.builder().commandTimeout(Duration.ofSeconds(3)).build()));
-			increment(through);
+			increment(through, this.a);
 			long start = System.nanoTime();
 			assertThatExceptionOfType(LeaseStoreException.class)
 				.isThrownBy(() -> through.execute(List.of(this.a), (tx) -> {
@@ -258,7 +224,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 				.withMessageContaining("ommand timed out after 3 second(s)");
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(5900));
 			proxy.pass();
-			increment(through);
+			increment(through, this.a);
 			assertThat(this.values.get(this.a)).isEqualTo("2");
 		}
 	}
@@ -272,13 +238,13 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			OptimisticTransactions through = new OptimisticTransactions(
 					connect(new RedisStandaloneConfiguration(address.host(), address.port()),
 							LettuceClientConfiguration.defaultConfiguration()));
-			increment(through);
+			increment(through, this.a);
 			address.redirect(next.host(), next.port());
 			new StringRedisTemplate(connect(old.host(), old.port()))
 				.execute((RedisCallback<?>) (connection) -> connection.execute("REPLICAOF", "127.0.0.1".getBytes(),
 						"1".getBytes()));
-			assertThatException().isThrownBy(() -> increment(through)).withStackTraceContaining("MASTERDOWN");
-			increment(through);
+			assertThatException().isThrownBy(() -> increment(through, this.a)).withStackTraceContaining("MASTERDOWN");
+			increment(through, this.a);
 			assertThat(new StringRedisTemplate(connect(next.host(), next.port())).opsForValue().get(this.a))
 				.isEqualTo("1");
 		}
@@ -287,12 +253,12 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 	@Test
 	@DisplayName("A factory is used anew after a stop and a start")
 	void survivesRestartedFactory() {
-		increment(this.transactions);
+		increment(this.transactions, this.a);
 		((LettuceConnectionFactory) this.factory).stop();
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(this.transactions))
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(this.transactions, this.a))
 			.withMessageContaining("was not begun");
 		((LettuceConnectionFactory) this.factory).start();
-		increment(this.transactions);
+		increment(this.transactions, this.a);
 		assertThat(this.values.get(this.a)).isEqualTo("2");
 	}
 
@@ -311,8 +277,8 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 				connect(new RedisStandaloneConfiguration(master.host(), master.port()),
 						LettuceClientConfiguration.builder().readFrom(ReadFrom.REPLICA).build()));
 		replica.freeze();
-		increment(through);
-		increment(through);
+		increment(through, this.a);
+		increment(through, this.a);
 		assertThat(new StringRedisTemplate(connect(master.host(), master.port())).opsForValue().get(this.a))
 			.isEqualTo("2");
 	}
@@ -323,7 +289,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 		OptimisticTransactions through = new OptimisticTransactions(
 				connect(new RedisStaticMasterReplicaConfiguration(this.redis.host(), this.redis.port()),
 						LettuceClientConfiguration.defaultConfiguration()));
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through))
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through, this.a))
 			.withMessageContaining("was not begun: Lettuce has no address of the master");
 	}
 
@@ -343,7 +309,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 		OptimisticTransactions through = new OptimisticTransactions(connections,
 				new Options(2, Duration.ofMinutes(1), Duration.ofMillis(1)));
 		StringRedisTemplate template = new StringRedisTemplate(connections);
-		increment(through);
+		increment(through, this.a);
 		assertThat(template.opsForValue().get(this.a)).isEqualTo("1");
 		assertThat(admin.hasKey(this.a)).as("value in the default database").isFalse();
 		assertThatExceptionOfType(OptimisticTransactionException.class)
@@ -362,7 +328,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 			}))
 			.isSameAs(failure);
 		acl(admin, "SETUSER", "app", "-watch");
-		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through))
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through, this.a))
 			.withMessageContainingAll("was not begun", "NOPERM", "watch");
 	}
 
@@ -385,7 +351,7 @@ class LettuceOptimisticTransactionTests extends OptimisticTransactionContract {
 				}))
 				.isSameAs(failure);
 			assertThat(through.<String>execute(List.of(this.b), (tx) -> "read")).isEqualTo("read");
-			increment(through);
+			increment(through, this.a);
 		}
 		assertThat(admin.opsForValue().get(this.a)).isEqualTo("3");
 	}

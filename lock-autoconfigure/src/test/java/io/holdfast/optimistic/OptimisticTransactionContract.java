@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import io.holdfast.LeaseStoreException;
@@ -19,6 +21,8 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,6 +36,7 @@ import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.RedisOperations;
 import org.springframework.data.redis.core.SessionCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
+import org.springframework.data.redis.core.ValueOperations;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -41,10 +46,189 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
-abstract class OptimisticTransactionContract extends OptimisticConflictContract {
+/**
+ * Contract of optimistic transactions for each driver, under concurrent changes and
+ * failures.
+ */
+abstract class OptimisticTransactionContract {
+
+	static final Duration SOON = Duration.ofSeconds(20);
+
+	private static final Options PATIENT = new Options(1000, Duration.ofMinutes(1), Duration.ofMillis(1));
+
+	private static final Options THREE_ATTEMPTS = new Options(3, Duration.ofMinutes(1), Duration.ofMillis(1));
+
+	final TestRedis redis;
+
+	final ValueOperations<String, String> values;
+
+	final String a;
+
+	final String b;
+
+	RedisConnectionFactory factory;
+
+	OptimisticTransactions transactions;
 
 	OptimisticTransactionContract(TestRedis redis) {
-		super(redis);
+		this.redis = redis;
+		this.values = redis.template().opsForValue();
+		this.a = redis.keyPrefix() + "a";
+		this.b = redis.keyPrefix() + "b";
+	}
+
+	/** Create a factory, closed at the test's end. */
+	abstract RedisConnectionFactory connect(String host, int port);
+
+	@BeforeEach
+	void connect() {
+		this.factory = connect(this.redis.host(), this.redis.port());
+		this.transactions = new OptimisticTransactions(this.factory);
+	}
+
+	@AfterEach
+	void clearInterrupt() {
+		Thread.interrupted();
+	}
+
+	/** Change the key as another client. */
+	void change(String key) {
+		this.redis.template().opsForValue().append(key, "+");
+	}
+
+	private static int number(@Nullable String value) {
+		return (value != null) ? Integer.parseInt(value) : 0;
+	}
+
+	static void increment(OptimisticTransactions transactions, String key) {
+		transactions.execute(List.of(key), (tx) -> {
+			int before = number(tx.read().opsForValue().get(key));
+			tx.write((writer) -> writer.opsForValue().set(key, String.valueOf(before + 1)));
+			return before;
+		});
+	}
+
+	static Consumer<RedisOperations<String, String>> set(String key, String value) {
+		return (writer) -> writer.opsForValue().set(key, value);
+	}
+
+	private static CompletableFuture<Void> onThreads(int count, Runnable task) {
+		return CompletableFuture.allOf(IntStream.range(0, count).mapToObj((i) -> {
+			CompletableFuture<Void> end = new CompletableFuture<>();
+			Thread thread = new Thread(() -> {
+				try {
+					task.run();
+					end.complete(null);
+				}
+				catch (Throwable ex) {
+					end.completeExceptionally(ex);
+				}
+			}, "counter");
+			thread.setDaemon(true);
+			thread.start();
+			return end;
+		}).toArray(CompletableFuture[]::new));
+	}
+
+	@Test
+	@DisplayName("S8 threads of two instances that increment one key lose no update")
+	void counter() {
+		OptimisticTransactions other = new OptimisticTransactions(connect(this.redis.host(), this.redis.port()));
+		CompletableFuture<Void> ours = onThreads(4, () -> countTo(100, this.transactions.with(PATIENT)));
+		CompletableFuture<Void> others = onThreads(4, () -> countTo(100, other.with(PATIENT)));
+		assertThat(CompletableFuture.allOf(ours, others)).succeedsWithin(SOON.multipliedBy(2));
+		assertThat(this.values.get(this.a)).isEqualTo("800");
+	}
+
+	private void countTo(int end, OptimisticTransactions transactions) {
+		for (int i = 0; i < end; i++) {
+			increment(transactions, this.a);
+		}
+	}
+
+	@Test
+	@DisplayName("S8 after a change by another client, the next attempt reads the new value")
+	void triesAgain() {
+		this.values.set(this.a, "1");
+		AtomicInteger attempts = new AtomicInteger();
+		String read = this.transactions.execute(List.of(this.a), (tx) -> {
+			String value = tx.read().opsForValue().get(this.a);
+			if (attempts.incrementAndGet() < 3) {
+				change(this.a);
+			}
+			tx.write(set(this.b, "from " + value));
+			return value;
+		});
+		assertThat(read).isEqualTo("1++");
+		assertThat(this.values.get(this.b)).isEqualTo("from 1++");
+		assertThat(attempts).hasValue(3);
+	}
+
+	@Test
+	@DisplayName("S8 a hot key ends in an exception with attempts, time and keys")
+	void givesUp() {
+		AtomicInteger attempts = new AtomicInteger();
+		Options bounds = new Options(4, Duration.ofMinutes(1), Duration.ofMillis(20));
+		long start = System.nanoTime();
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> this.transactions.with(bounds).execute(List.of(this.a, this.b), (tx) -> {
+				attempts.incrementAndGet();
+				change(this.b);
+				tx.write(set(this.a, "lost"));
+				return null;
+			}))
+			.satisfies((ex) -> {
+				assertThat(ex.getKeys()).containsExactly(this.a, this.b);
+				assertThat(ex.getAttempts()).isEqualTo(4);
+				assertThat(ex.getElapsed()).isBetween(Duration.ofMillis(60),
+						Duration.ofNanos(System.nanoTime() - start));
+				assertThat(ex).hasNoCause()
+					.hasMessage(
+							"The optimistic transaction on [%s, %s] wrote nothing and was given up after 4 attempts"
+									+ " in %s ms: each time others changed a watched key. Allow more attempts or time"
+									+ " (holdfast.optimistic.max-attempts, holdfast.optimistic.max-time),"
+									+ " or use a lock where many write to the same keys (@DistributedLock)",
+							this.a, this.b, ex.getElapsed().toMillis());
+			});
+		assertThat(attempts).hasValue(4);
+		assertThat(this.values.get(this.a)).isNull();
+	}
+
+	@Test
+	@DisplayName("S8 the maximum time ends the attempts, for any maximum number")
+	void givesUpInTime() {
+		Options bounds = new Options(500, Duration.ofSeconds(1), Duration.ofMillis(10));
+		increment(this.transactions, this.a);
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> this.transactions.with(bounds).execute(List.of(this.a), (tx) -> {
+				change(this.a);
+				tx.write(set(this.b, "lost"));
+				return null;
+			}))
+			.satisfies((ex) -> {
+				assertThat(ex.getAttempts()).isBetween(2, 499);
+				assertThat(ex.getElapsed()).isBetween(Duration.ofMillis(790), Duration.ofSeconds(10));
+			});
+		assertThat(this.values.get(this.b)).isNull();
+	}
+
+	private OptimisticTransactionException failWhile(Collection<String> keys, Runnable interference) {
+		AtomicReference<OptimisticTransactionException> failure = new AtomicReference<>();
+		assertThatExceptionOfType(OptimisticTransactionException.class)
+			.isThrownBy(() -> this.transactions.with(THREE_ATTEMPTS).execute(keys, (tx) -> {
+				interference.run();
+				tx.write(set(this.redis.keyPrefix() + "x", "lost"));
+				return null;
+			}))
+			.satisfies(failure::set);
+		return failure.get();
+	}
+
+	@Test
+	@DisplayName("A key that is given twice is watched once")
+	void namedTwice() {
+		assertThat(failWhile(Stream.of(this.a, this.a).toList(), () -> change(this.a)).getKeys())
+			.containsExactly(this.a);
 	}
 
 	@Test
