@@ -2,11 +2,7 @@ package io.holdfast.faults;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 
-import io.holdfast.LockLease;
-import io.holdfast.LockRequest;
-import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.RedisCluster.FailOver;
 import io.holdfast.testing.RedisServer;
@@ -17,12 +13,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-import static io.holdfast.faults.Fleet.SOON;
-import static org.assertj.core.api.Assertions.assertThat;
-
 /**
- * A fail-over of each kind, for every build, without lost writes. {@link FailOverTests}
- * and {@link ClusterFailOverTests} have further fail-overs.
+ * A fail-over of each kind, for every build, without lost writes.
+ * {@link LostWritesTests}, {@link SplitBrainTests} and {@link ClusterFailOverTests} have
+ * further fail-overs.
  */
 @WithRedis
 class FailOverInShortTests {
@@ -46,24 +40,19 @@ class FailOverInShortTests {
 		replica = cluster.addReplica(cluster.nodes().get(0));
 	}
 
-	/** Check a lock with a holder and a waiter while the master is replaced. */
-	private static void assertKept(Fleet fleet, String key, Runnable replicate, Runnable replace) {
+	/**
+	 * Check leases of each kind with a holder and a waiter while the master is replaced.
+	 */
+	private static void assertKept(Fleet fleet, Runnable replicate, Runnable replace) {
 		Instance instance = fleet.start(ASK_SELDOM);
 		Instance other = fleet.start(ASK_SELDOM);
 		List.of(instance, other).forEach(Instance::awaitListening);
-		LockRequest request = LockRequest.of(key).leaseTime(LEASE).waitTime(Duration.ofMinutes(1));
-		LockLease lease = instance.acquire(request);
-		CompletableFuture<LockLease> next = other.acquireInBackground(request);
-		fleet.awaitQueued(key);
+		Claims claims = new Claims(fleet, KEY, LEASE, instance).waitedForBy(other);
 		replicate.run();
 		replace.run();
 		List.of(instance, other).forEach(Instance::awaitListening);
-		assertThat(lease.isHeld()).isTrue();
-		assertThat(next).isNotDone();
-		assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-		assertThat(next).succeedsWithin(SOON)
-			.satisfies((granted) -> assertThat(granted.fencingToken()).isGreaterThan(lease.fencingToken()))
-			.satisfies((granted) -> assertThat(granted.release()).isEqualTo(ReleaseResult.RELEASED));
+		claims.assertHeld();
+		claims.assertHandedOver();
 		fleet.awaitNothingLeft();
 	}
 
@@ -72,7 +61,7 @@ class FailOverInShortTests {
 	void unplanned(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(1);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
-			assertKept(fleet, KEY, servers::awaitReplicated, () -> {
+			assertKept(fleet, servers::awaitReplicated, () -> {
 				RedisServer old = servers.master();
 				old.kill();
 				servers.watchClosely(Duration.ofMillis(500));
@@ -88,7 +77,7 @@ class FailOverInShortTests {
 	void planned(TestRedis redis) {
 		SentinelRedis servers = redis.startSentinel(1);
 		try (Fleet fleet = Fleet.on(redis, servers)) {
-			assertKept(fleet, KEY, servers::awaitReplicated, () -> {
+			assertKept(fleet, servers::awaitReplicated, () -> {
 				RedisServer old = servers.master();
 				servers.failOver();
 				// The old master was alive, and sends its clients away.
@@ -103,7 +92,7 @@ class FailOverInShortTests {
 	void cluster(TestRedis redis) {
 		RedisServer master = cluster.nodes().get(0);
 		try (Fleet fleet = Fleet.on(redis, cluster)) {
-			assertKept(fleet, KEY, () -> cluster.awaitReplicated(master, "{" + fleet.lockKey(KEY) + "}:replicated"),
+			assertKept(fleet, () -> cluster.awaitReplicated(master, "{" + fleet.lockKey(KEY) + "}:replicated"),
 					() -> cluster.failOver(master, replica, FailOver.FORCE));
 		}
 	}

@@ -118,8 +118,8 @@ class OddServerTests extends RedisTestCase {
 
 	@ParameterizedTest(name = "+@all {0}")
 	@ValueSource(strings = { "-publish", "-subscribe", "resetchannels" })
-	@DisplayName("A user without the right to wake-ups: named at the start and in health, waiters poll, and locks"
-			+ " exclude each other")
+	@DisplayName("A user without the right to wake-ups: named at the start and in health, waiters poll, locks"
+			+ " exclude each other, and wake-ups are received after the right is given")
 	void noWakeUps(String rule, CapturedOutput output) {
 		Fleet fleet = fleet("--user", "app", "on", ">secret", "~*", "&*", "+@all", rule);
 		String[] login = { "spring.data.redis.username=app", "spring.data.redis.password=secret", ASK_SELDOM };
@@ -134,6 +134,9 @@ class OddServerTests extends RedisTestCase {
 		});
 		instance.assertHandsOverTo(other);
 		other.assertHandsOverTo(instance);
+		fleet.setUser("allchannels", "+@all");
+		List.of(instance, other).forEach(Instance::awaitListening);
+		assertThat(output.toString().split("Wake-ups are not received from Redis", -1)).hasSize(3);
 	}
 
 	@Test

@@ -6,19 +6,12 @@ import java.util.concurrent.CompletableFuture;
 import io.holdfast.Lease;
 import io.holdfast.ReleaseResult;
 import io.holdfast.testing.RedisTestCase;
-import io.holdfast.testing.Slow;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
-
-import org.springframework.boot.test.system.CapturedOutput;
-import org.springframework.boot.test.system.OutputCaptureExtension;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 /**
  * Wake-ups are lost, or impossible. That costs time, and never a turn.
@@ -92,22 +85,6 @@ class WakeUpTests extends RedisTestCase {
 		// By a wake-up: the initial length of a hand-off.
 		assertHandOff(pool, instance, subscribed, Duration.ZERO);
 		pool.assertAllFree(this.fleet, KEY, instance, other, subscribed);
-	}
-
-	@Slow
-	@ParameterizedTest(name = "F35 Redis refuses {0}: one warning, and wake-ups are received after the right is given")
-	@ValueSource(strings = { "publish", "subscribe" })
-	@ExtendWith(OutputCaptureExtension.class)
-	void refused(String command, CapturedOutput output) {
-		this.fleet.setUser("on", ">secret", "~*", "&*", "+@all", "-" + command);
-		Instance instance = this.fleet.start("spring.data.redis.username=app", "spring.data.redis.password=secret");
-		await("the refusal").atMost(SOON).until(() -> instance.engine().status().trouble() != null);
-		String warning = "Wake-ups are not received from Redis";
-		assertThat(output.getOut().lines())
-			.filteredOn((line) -> line.contains(warning) && line.contains(this.redis.keyPrefix()))
-			.hasSize(1);
-		this.fleet.setUser("+" + command);
-		await("wake-ups").atMost(SOON).until(() -> instance.engine().status().listening());
 	}
 
 }
