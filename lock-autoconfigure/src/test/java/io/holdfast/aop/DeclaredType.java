@@ -6,7 +6,9 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
+import io.holdfast.annotation.DistributedLock;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.annotation.AnnotationDescription;
 import net.bytebuddy.description.modifier.ModifierContributor;
@@ -14,6 +16,8 @@ import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
 import net.bytebuddy.implementation.StubMethod;
+import net.bytebuddy.matcher.ElementMatchers;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.provider.Arguments;
 
 import org.springframework.util.ReflectionUtils;
@@ -43,6 +47,32 @@ final class DeclaredType {
 			.withParameter(int.class, "count")
 			.intercept(StubMethod.INSTANCE)
 			.annotateMethod(annotation(annotation, attributes))).make();
+	}
+
+	/** Make a type with a method {@code void sell(T value)} and a key. */
+	static Class<?> keyed(String key, Class<?> type) {
+		return new DeclaredType(builder().defineMethod("sell", void.class, Visibility.PUBLIC)
+			.withParameter(type, "value")
+			.intercept(StubMethod.INSTANCE)
+			.annotateMethod(annotation(DistributedLock.class, "key", key))).make();
+	}
+
+	/** Make a class with interfaces, whose other methods are inherited or do nothing. */
+	static Class<?> implementing(Class<?> base, Class<?>... interfaces) {
+		return new DeclaredType(new ByteBuddy().subclass(base)
+			.name(DeclaredType.class.getName() + NUMBER.incrementAndGet())
+			.implement(interfaces)
+			.method(ElementMatchers.isAbstract())
+			.intercept(StubMethod.INSTANCE)).make();
+	}
+
+	/** Call the method of a type with a value. */
+	static void sell(Object bean, @Nullable Object value) {
+		Method method = Stream.of(bean.getClass().getMethods())
+			.filter((each) -> each.getName().equals("sell"))
+			.findFirst()
+			.orElseThrow();
+		ReflectionUtils.invokeMethod(method, bean, value);
 	}
 
 	/** Call the method of a type with both parameters. */

@@ -20,13 +20,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class DistributedLockDeclarationTests extends LockedTestCase {
 
-	@Test
-	@DisplayName("A Kotlin overload for default values is not locked itself: it calls the annotated method through the proxy")
-	void kotlinOverload() {
-		start(Overloaded.class).sell("a");
-		assertThat(this.locks.keys()).containsExactly("1");
-	}
-
 	@ParameterizedTest
 	@ValueSource(classes = { OnType.class, SubType.class })
 	@DisplayName("An annotation of a method precedes that of its type, also in a subclass without annotations")
@@ -287,24 +280,6 @@ class DistributedLockDeclarationTests extends LockedTestCase {
 		}
 
 		record User(OnType bean) {
-		}
-
-	}
-
-	/** Result of the Kotlin compiler for an open function with {@code @JvmOverloads}. */
-	static class Overloaded {
-
-		@DistributedLock(key = "#count")
-		public void sell(String sku, int count) {
-		}
-
-		@DistributedLock(key = "#count")
-		public final void sell(String sku) {
-			sell$default(this, sku, 0);
-		}
-
-		static void sell$default(Overloaded self, String sku, int count) {
-			self.sell(sku, 1);
 		}
 
 	}

@@ -1,12 +1,17 @@
 package io.holdfast.aop;
 
 import java.lang.ref.WeakReference;
+import java.sql.Time;
+import java.sql.Timestamp;
 import java.time.Duration;
+import java.util.Calendar;
+import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TimeZone;
 import java.util.UUID;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 import io.holdfast.annotation.DistributedLock;
@@ -14,6 +19,7 @@ import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.description.modifier.TypeManifestation;
 import net.bytebuddy.description.modifier.Visibility;
 import net.bytebuddy.dynamic.loading.ClassLoadingStrategy;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -21,6 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.stereotype.Component;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -31,6 +38,10 @@ import static org.awaitility.Awaitility.await;
 class DistributedLockKeyTests extends LockedTestCase {
 
 	private static final String SHOP = Shop.class.getName();
+
+	private static final Date DATE = new Date(1_000_000_000_000L);
+
+	private static final Timestamp TIMESTAMP = new Timestamp(1_000_000_000_000L);
 
 	private final Shop shop = start(Shop.class, Tenants.class);
 
@@ -106,96 +117,126 @@ class DistributedLockKeyTests extends LockedTestCase {
 		assertThat(this.locks.keys()).containsExactly(SHOP + ".plain", SHOP + ".plain");
 	}
 
-	static List<Object> textValues() {
-		return List.of("text", 42, 42L, 1.5, true, 'c', Kind.LARGE, UUID.fromString("0-0-0-0-1"),
-				new StringBuilder("built"), new Sku("x", 1));
+	static Stream<Arguments> refusals() {
+		String noKey = "yields no key: #value is null";
+		return Stream.of(refused("#value", Object.class, null, "yields no key", "null"),
+				refused("#value", Object.class, " ", "blank"),
+				refused("#value", Object.class, "a\u0007", "control character"),
+				refused("#value", Email.class, new Email(null), "no text of its own"),
+				refused("'stock:' + #value", String.class, null, "#value is null"),
+				refused("#p0 + '-' + #a0", String.class, null, "#p0 is null"),
+				refused("#value == 'x' ? 'y' : 'z' + #value", String.class, null, "#value is null"),
+				refused("'stock:'.concat('sku ' + #value)", String.class, null, noKey,
+						"as in (#value ?: 'none'), or refuse the call"),
+				refused("new String('a' + #value)", String.class, null, noKey),
+				refused("new String[] {'a' + #value}[0]", String.class, null, noKey),
+				refused("{a: 'x' + #value}['a']", String.class, null, noKey),
+				refused("{b: 'anull', null: 'none'}['' + #value]", String.class, null, noKey),
+				refused("#value.customer.id", Order.class, new Order(null),
+						"yields no key: EL1007E: Property or field 'id' cannot be found on null."
+								+ " The value before it is null in this call: write ?. for ."),
+				refused("#value.trim()", String.class, null, "EL1011E",
+						"null in this call: write ?. for . and a key for this call, as in #a?.b ?: 'none'"),
+				refused("@missing.id", String.class, "a", "EL1058E", "'missing'", "Write the name of a bean"),
+				refused("T(com.acme.Missing).ID", String.class, "a", "EL1005E", "Write the full name of a class"),
+				refused("#value.nothing", Object.class, "a", "EL1008E", "nothing",
+						"Write the name of an existing public property or method"),
+				refused("#value[0]", List.class, List.of(), "EL1025E", "allows fewer elements"),
+				refused("#value > {1}", int.class, 0, "Correct the expression, or refuse the call"));
+	}
+
+	private static Arguments refused(String key, Class<?> type, @Nullable Object value, String... message) {
+		return Arguments.of(key, type, value, message);
 	}
 
 	@ParameterizedTest
-	@MethodSource("textValues")
+	@MethodSource
+	@DisplayName("A call without a key is refused with place and cure; the text null is never part of a key")
+	void refusals(String key, Class<?> type, @Nullable Object value, String[] message) {
+		Object bean = start(DeclaredType.keyed(key, type), Tenants.class);
+		assertThatIllegalArgumentException().isThrownBy(() -> DeclaredType.sell(bean, value))
+			.withMessageStartingWith("@DistributedLock on " + DeclaredType.class.getName())
+			.withMessageContaining(".sell(" + type.getSimpleName() + "): key = \"" + key + "\"")
+			.withMessageContainingAll(message);
+		assertThat(this.locks.events()).isEmpty();
+	}
+
+	static Stream<Arguments> keysOfValues() {
+		return Stream.of(Arguments.of("'stock:'.concat('sku ' + #value)", String.class, "a", "stock:sku a"),
+				Arguments.of("new String('a' + #value)", String.class, "b", "ab"),
+				Arguments.of("new String[] {'a' + #value}[0]", String.class, "b", "ab"),
+				Arguments.of("{a: 'x' + #value}['a']", String.class, "b", "xb"),
+				Arguments.of("{b: 'anull', null: 'none'}['' + #value]", String.class, "b", "anull"),
+				Arguments.of("'a:' + (#value ?: 'none')", String.class, null, "a:none"),
+				Arguments.of("'a:' + (#value ?: 'none')", String.class, "b", "a:b"),
+				Arguments.of("#value.orElse('none')", Optional.class, Optional.of("a"), "a"),
+				Arguments.of("#value.toInstant()", Date.class, DATE, DATE.toInstant().toString()),
+				Arguments.of("#value.toInstant()", Date.class, TIMESTAMP, DATE.toInstant().toString()),
+				Arguments.of("#value.toLocalDate()", java.sql.Date.class, java.sql.Date.valueOf("2026-11-28"),
+						"2026-11-28"),
+				Arguments.of("#value.toLocalTime()", Time.class, Time.valueOf("11:12:13"), "11:12:13"));
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	@DisplayName("Values other than null, alternatives, and the cures of refusals give keys")
+	void keysOfValues(String key, Class<?> type, @Nullable Object value, String expected) {
+		DeclaredType.sell(start(DeclaredType.keyed(key, type)), value);
+		assertThat(key()).isEqualTo(expected);
+	}
+
+	static List<Object> valuesWithText() {
+		return List.of("text", 42, 42L, 1.5, true, 'c', Kind.LARGE, UUID.fromString("0-0-0-0-1"),
+				new StringBuilder("built"), "anna@cafe", new Slot("anna@cafe", "b@1f"), new Slot("a", null),
+				new Slot("a", DATE), new Slot("a", List.of("a", "b")), new Slot("a", Set.of("a", "b")),
+				new Email("anna@cafe"), new Email("io.holdfast.Email@1f"), TimeZone.getTimeZone("UTC"));
+	}
+
+	static Stream<Arguments> valuesWithoutText() {
+		String[] other = { "Write " };
+		String[] noText = { "has no text of its own (no toString method). Write the property" };
+		String[] instant = { "time zone", "toInstant()" };
+		return Stream.of(Arguments.of("a".toCharArray(), other), Arguments.of("a".getBytes(), other),
+				Arguments.of(Map.of("a", "b"), other), Arguments.of(Optional.of("a"), other),
+				Arguments.of(List.of("a").stream(), other),
+				Arguments.of((Iterable<String>) () -> List.of("a").iterator(), other),
+				Arguments.of(new NoText(), noText), Arguments.of(new Object(), noText), Arguments.of((Runnable) () -> {
+				}, noText), Arguments.of(classProxy(new NoText()), noText), Arguments.of(DATE, instant),
+				Arguments.of(TIMESTAMP, instant),
+				Arguments.of(new java.sql.Date(0), new String[] { "time zone", "toLocalDate()" }),
+				Arguments.of(new Time(0), new String[] { "time zone", "toLocalTime()" }),
+				Arguments.of(Calendar.getInstance(TimeZone.getTimeZone("UTC")), instant), Arguments.of(new Date(0) {
+				}, instant));
+	}
+
+	private static Object classProxy(Object target) {
+		ProxyFactory factory = new ProxyFactory(target);
+		factory.setProxyTargetClass(true);
+		return factory.getProxy();
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	@DisplayName("A value without its own text, or whose text depends on the time zone, is refused as a key, with its cure")
+	void valuesWithoutText(Object value, String[] message) {
+		for (ThrowingCallable call : List.<ThrowingCallable>of(() -> this.shop.object(value),
+				() -> this.shop.objectInText(value), () -> this.shop.object(List.of("a", value)))) {
+			assertThatIllegalArgumentException().isThrownBy(call)
+				.withMessageContaining("yields no key")
+				.withMessageContaining(value.getClass().getTypeName())
+				.withMessageContainingAll(message);
+		}
+		assertThat(this.locks.events()).isEmpty();
+	}
+
+	@ParameterizedTest
+	@MethodSource
 	void valuesWithText(Object value) {
 		this.shop.object(value);
 		String expected = (value == Kind.LARGE) ? "LARGE" : value.toString();
 		assertThat(key()).isEqualTo(expected);
 		this.shop.objectInText(value);
 		assertThat(key()).isEqualTo("o:" + expected);
-	}
-
-	static Stream<Arguments> otherValues() {
-		return Stream
-			.<Object>of("a".toCharArray(), "a".getBytes(), Map.of("a", "b"), Optional.of("a"), List.of("a").stream(),
-					(Iterable<String>) () -> List.of("a").iterator())
-			.map((value) -> Arguments.of(new Object[] { value }));
-	}
-
-	@ParameterizedTest
-	@MethodSource("otherValues")
-	void valuesWithoutText(Object value) {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(value))
-			.withMessageContaining("@DistributedLock on " + SHOP + ".object(Object): key = \"#value\" yields no key")
-			.withMessageContaining(value.getClass().getTypeName())
-			.withMessageContaining("Write ");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.objectInText(value))
-			.withMessageContaining(value.getClass().getTypeName());
-		assertThat(this.locks.events()).isEmpty();
-	}
-
-	@Test
-	void unwrappedOptional() {
-		this.shop.optional(Optional.of("a"));
-		assertThat(key()).isEqualTo("a");
-	}
-
-	@Test
-	void nullIsRefused() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(null))
-			.withMessageContaining("@DistributedLock on " + SHOP + ".object(Object): key = \"#value\" yields no key")
-			.withMessageContaining("null");
-		assertThat(this.locks.events()).isEmpty();
-	}
-
-	@Test
-	@DisplayName("The text null is never part of a key")
-	void nullInTextIsRefused() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.sell(null, 1))
-			.withMessageContaining(".sell(String, int): key = \"'stock:' + #sku\"")
-			.withMessageContaining("#sku is null");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.byPosition(null, 1))
-			.withMessageContaining("#p0 is null");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.choice(null))
-			.withMessageContaining("#sku is null");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.byNameAndKey(null));
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.argument(null))
-			.withMessageContaining(
-					".argument(String): key = \"'stock:'.concat('sku ' + #sku)\" yields no key: #sku is null")
-			.withMessageContaining("as in (#sku ?: 'none'), or refuse the call");
-		assertThat(this.locks.events()).isEmpty();
-		this.shop.argument("a");
-		assertThat(this.locks.keys()).containsExactly("stock:sku a");
-	}
-
-	@Test
-	@DisplayName("The text null is never part of a key that a constructor, an array, a map or an index yields")
-	void nullInOtherNodes() {
-		for (Consumer<@Nullable String> call : List.<Consumer<@Nullable String>>of(this.shop::constructed,
-				this.shop::element, this.shop::entry, this.shop::index)) {
-			assertThatIllegalArgumentException().isThrownBy(() -> call.accept(null))
-				.withMessageContaining("yields no key: #sku is null");
-			call.accept("b");
-		}
-		assertThat(this.locks.keys()).containsExactly("ab", "ab", "xb", "anull");
-	}
-
-	@Test
-	void blankIsRefused() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object(" ")).withMessageContaining("blank");
-	}
-
-	@Test
-	void nullWithAlternative() {
-		this.shop.alternative(null);
-		this.shop.alternative("b");
-		assertThat(this.locks.keys()).containsExactly("a:none", "a:b");
 	}
 
 	@Test
@@ -206,50 +247,25 @@ class DistributedLockKeyTests extends LockedTestCase {
 	}
 
 	@Test
-	void failingExpressionNamesItsPlace() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
-			.withMessageContaining(".failing(Object): key = \"#sku.nothing\"")
-			.havingCause()
-			.withMessageContaining("nothing");
-	}
-
-	@Test
-	@DisplayName("An expression with a null value, or with a missing bean or type, fails with its cure")
-	void failingExpressionNamesItsCure() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.nested(new Order(null)))
-			.withMessageContaining(
-					".nested(Order): key = \"#order.customer.id\" yields no key: EL1007E: Property or field"
-							+ " 'id' cannot be found on null. The value before it is null in this call: write ?. for .");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.method(null))
-			.withMessageContaining("EL1011E")
-			.withMessageContaining("null in this call: write ?. for . and a key for this call, as in #a?.b ?: 'none'");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.unknownBean())
-			.withMessageContaining("EL1058E")
-			.withMessageContaining("'missing'")
-			.withMessageContaining("Write the name of a bean");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.unknownType())
-			.withMessageContaining("EL1005E")
-			.withMessageContaining("Write the full name of a class");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.failing("a"))
-			.withMessageContaining("EL1008E")
-			.withMessageContaining("Write the name of an existing public property or method");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.first(List.of()))
-			.withMessageContaining("EL1025E")
-			.withMessageContaining("allows fewer elements");
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.quotient(0))
-			.withMessageContaining("Correct the expression, or refuse the call");
-	}
-
-	@Test
-	void keyThatCannotBeLockedNamesItsPlace() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.shop.object("a\u0007"))
-			.withMessageContaining(".object(Object): key = \"#value\"")
-			.withMessageContaining("control character");
-	}
-
-	@Test
 	void exceptionOfBeanInExpressionIsItsOwn() {
 		assertThatIllegalStateException().isThrownBy(() -> this.shop.byFailingBean()).withMessage("no tenant");
+	}
+
+	record Slot(String room, @Nullable Object part) {
+
+	}
+
+	record Email(@Nullable String address) {
+
+		@Override
+		public String toString() {
+			return this.address;
+		}
+
+	}
+
+	static class NoText {
+
 	}
 
 	record Order(@Nullable Customer customer) {
@@ -269,53 +285,18 @@ class DistributedLockKeyTests extends LockedTestCase {
 
 	}
 
-	record Sku(String code, int size) {
-	}
-
 	static class Shop {
 
 		@DistributedLock(key = "'stock:' + #sku")
-		void sell(@Nullable String sku, int count) {
+		void sell(String sku, int count) {
 		}
 
 		@DistributedLock(key = "{#p1, #p2}")
 		void move(String p1, String p2) {
 		}
 
-		@DistributedLock(key = "#p0 + '-' + #a1")
-		void byPosition(@Nullable String sku, int count) {
-		}
-
-		@DistributedLock(key = "#order.customer.id")
-		void nested(Order order) {
-		}
-
-		@DistributedLock(key = "#sku.trim()")
-		void method(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "@missing.id")
-		void unknownBean() {
-		}
-
-		@DistributedLock(key = "T(com.acme.Missing).ID")
-		void unknownType() {
-		}
-
-		@DistributedLock(key = "#skus[0]")
-		void first(List<String> skus) {
-		}
-
-		@DistributedLock(key = "#divisor > {1}")
-		void quotient(int divisor) {
-		}
-
 		@DistributedLock(key = "@tenants.failing()")
 		void byFailingBean() {
-		}
-
-		@DistributedLock(name = "shop", key = "#sku")
-		void byNameAndKey(@Nullable String sku) {
 		}
 
 		@DistributedLock
@@ -327,51 +308,15 @@ class DistributedLockKeyTests extends LockedTestCase {
 		}
 
 		@DistributedLock(key = "#value")
-		void object(@Nullable Object value) {
+		void object(Object value) {
 		}
 
 		@DistributedLock(key = "'o:' + #value")
 		void objectInText(Object value) {
 		}
 
-		@DistributedLock(key = "#value.orElse('none')")
-		void optional(Optional<String> value) {
-		}
-
-		@DistributedLock(key = "#sku == 'x' ? 'y' : 'z' + #sku")
-		void choice(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "'stock:'.concat('sku ' + #sku)")
-		void argument(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "new String('a' + #sku)")
-		void constructed(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "new String[] {'a' + #sku}[0]")
-		void element(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "{a: 'x' + #sku}['a']")
-		void entry(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "{b: 'anull', null: 'none'}['' + #sku]")
-		void index(@Nullable String sku) {
-		}
-
-		@DistributedLock(key = "'a:' + (#sku ?: 'none')")
-		void alternative(@Nullable String sku) {
-		}
-
 		@DistributedLock(key = "#order?.customer.id + ' ' + #skus.length + ' ' + #type.simpleName")
 		void properties(Optional<Order> order, String[] skus, Class<?> type) {
-		}
-
-		@DistributedLock(key = "#sku.nothing")
-		void failing(Object sku) {
 		}
 
 	}

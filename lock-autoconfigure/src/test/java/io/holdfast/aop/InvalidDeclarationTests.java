@@ -79,6 +79,7 @@ class InvalidDeclarationTests extends LockedTestCase {
 				refused(DistributedLock.class, "name", " ", "is blank", "leave the attribute out"),
 				Arguments.of(DeclaredType.with(DistributedLock.class, "name", "a\u0007"), "name = ",
 						"control character", "Write another name"),
+				refused(DistributedLock.class, "name", "${blank}", "is blank", "leave the attribute out"),
 				refused(DistributedLock.class, "name", "#sku", "has a '#'", "Write key = \"#sku\""),
 				refused(DistributedLock.class, "name", "stock:#{#sku}", "all calls would share one key",
 						"beside or instead of the name"),
@@ -292,15 +293,6 @@ class InvalidDeclarationTests extends LockedTestCase {
 			.hasMessageContaining("has a '#'");
 		start(Map.of("shop", "eu"), BeanExpression.class).sell("a");
 		assertThat(this.locks.keys()).containsExactly("stock-eu:a");
-	}
-
-	@Test
-	@DisplayName("The message shows the value of a placeholder beside it")
-	void valueOfPlaceholder() {
-		assertThat(refusal(PROPERTIES, DeclaredType.with(DistributedLock.class, "waitTime", "${text}")))
-			.hasMessageContaining("waitTime = \"${text}\" (ages) is not a duration");
-		assertThat(refusal(Map.of("wait", ""), DeclaredType.with(DistributedLock.class, "name", "${wait}")))
-			.hasMessageContaining("name = \"${wait}\" is blank");
 	}
 
 	@Test

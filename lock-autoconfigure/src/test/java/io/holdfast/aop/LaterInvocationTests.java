@@ -215,38 +215,6 @@ class LaterInvocationTests extends LockedTestCase {
 	}
 
 	@Test
-	@DisplayName("Cancellation or completion by the caller during the method's work neither cancels the work nor releases a lease")
-	void cancelledStage() {
-		CompletableFuture<String> cancelled = this.shop.sell("a");
-		awaitEvents("permit", "lock", "body");
-		cancelled.cancel(true);
-		assertEvents("permit", "lock", "body");
-		assertThat(this.work.future.complete("late")).isTrue();
-		awaitEvents("permit", "lock", "body", "unlock", "return");
-		assertThat(cancelled).isCancelled();
-		this.locks.forget();
-		this.work.future = new CompletableFuture<>();
-		CompletableFuture<String> completed = this.shop.sell("a");
-		awaitEvents("permit", "lock", "body");
-		completed.complete("enough");
-		assertEvents("permit", "lock", "body");
-		assertThat(this.work.future.complete("late")).isTrue();
-		awaitEvents("permit", "lock", "body", "unlock", "return");
-		assertThat(completed).isCompletedWithValue("enough");
-	}
-
-	@Test
-	@DisplayName("A stage that is no future keeps its lock until it completes")
-	void minimalStage() {
-		CompletableFuture<String> result = this.shop.minimal().toCompletableFuture();
-		awaitEvents("lock", "body");
-		result.cancel(true);
-		assertEvents("lock", "body");
-		this.work.future.complete("late");
-		awaitEvents("lock", "body", "unlock");
-	}
-
-	@Test
 	@DisplayName("A stage without toCompletableFuture() keeps its lock until it completes, too")
 	void noFuture() {
 		// The first mock takes long on a busy machine: too long for the time limits
@@ -283,20 +251,6 @@ class LaterInvocationTests extends LockedTestCase {
 	}
 
 	@Test
-	@DisplayName("With @Async, its thread waits and runs the method, and the lock is kept until the stage completes")
-	void async() {
-		CompletableFuture<String> result = bean(AsyncShop.class).sell();
-		awaitEvents("async", "lock", "body");
-		assertThat(result).isNotDone();
-		assertThat(this.work.thread).isNotNull()
-			.satisfies((thread) -> assertThat(thread.getName()).isNotEqualTo("grants"));
-		this.work.future.complete("sold");
-		assertThat(result).succeedsWithin(SOON).isEqualTo("sold");
-		awaitEvents("async", "lock", "body", "unlock", "done");
-		assertThat(this.locks.asyncRequests()).isEmpty();
-	}
-
-	@Test
 	@DisplayName("With @Async, too, the caller's future has the failure")
 	void asyncFailures() {
 		AsyncShop async = bean(AsyncShop.class);
@@ -307,6 +261,7 @@ class LaterInvocationTests extends LockedTestCase {
 		assertThat(async.sell()).failsWithin(SOON)
 			.withThrowableThat()
 			.withStackTraceContaining(LockNotAcquiredException.class.getName());
+		assertThat(this.locks.asyncRequests()).as("its thread waits").isEmpty();
 	}
 
 	@Test
@@ -485,11 +440,6 @@ class LaterInvocationTests extends LockedTestCase {
 		@DistributedLock
 		Mono<String> nothingMono() {
 			return null;
-		}
-
-		@DistributedLock
-		CompletionStage<String> minimal() {
-			return this.work.begin().minimalCompletionStage();
 		}
 
 		@DistributedLock

@@ -2,7 +2,6 @@ package io.holdfast.aop;
 
 import java.util.List;
 
-import io.holdfast.LockNotAcquiredException;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.aop.RecordingLease.Outcome;
@@ -16,7 +15,6 @@ import org.springframework.core.Ordered;
 import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Methods with a semaphore and a lock: the permit is acquired first and released last,
@@ -25,15 +23,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class PermitBeforeLockTests extends LockedTestCase {
 
 	private static final List<String> PLAIN = List.of("permit", "lock", "body", "unlock", "return");
-
-	@Test
-	@DisplayName("Without the lock, the permit is returned and the method does not run")
-	void noLock() {
-		Shop shop = start(Shop.class);
-		this.locks.busy();
-		assertThatExceptionOfType(LockNotAcquiredException.class).isThrownBy(shop::sell);
-		assertEvents("permit", "return");
-	}
 
 	@Test
 	@ExtendWith(OutputCaptureExtension.class)

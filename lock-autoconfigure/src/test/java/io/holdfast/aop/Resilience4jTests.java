@@ -91,49 +91,31 @@ class Resilience4jTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@EnumSource
-	@DisplayName("Each attempt of @Retry takes the lock, and the back-off is outside of it")
+	@DisplayName("Each attempt of @Retry takes the lock, with the back-off outside; its fallback follows failures to acquire")
 	void retried(Kind kind) {
 		Shop shop = startShop().failing(1);
 		assertThat(kind.sell(shop)).isEqualTo("sold");
 		assertThat(this.locks.events()).isEqualTo(TWO_ATTEMPTS);
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	@DisplayName("After a failure to acquire, @Retry tries again and then calls its fallback")
-	void retriedWithoutLock(Kind kind) {
-		Shop shop = startShop();
+		this.locks.forget();
 		this.locks.busy();
 		assertThat(kind.sell(shop)).isEqualTo("instead of LockNotAcquiredException");
 		assertThat(this.locks.requests()).hasSize(3);
 	}
 
 	@Test
-	@DisplayName("A failure to acquire counts for @CircuitBreaker; an open circuit requests no lock")
-	void circuitBreaker() {
+	@DisplayName("A failure to acquire counts for @CircuitBreaker; calls refused by it, @Bulkhead or @RateLimiter request no lock")
+	void limits() {
 		Shop shop = startShop();
 		var circuitBreaker = bean(CircuitBreakerRegistry.class).circuitBreaker("shop");
+		var bulkhead = bean(BulkheadRegistry.class).bulkhead("shop");
+		var rateLimiter = bean(RateLimiterRegistry.class).rateLimiter("shop");
 		assertLockInside(shop::guarded, circuitBreaker::transitionToOpenState, CallNotPermittedException.class);
 		assertThat(circuitBreaker.getMetrics().getNumberOfFailedCalls()).isEqualTo(1);
-	}
-
-	@Test
-	@DisplayName("A call refused by @Bulkhead requests no lock")
-	void bulkhead() {
-		Shop shop = startShop();
-		var bulkhead = bean(BulkheadRegistry.class).bulkhead("shop");
 		assertLockInside(shop::partitioned, () -> {
 			while (bulkhead.tryAcquirePermission()) {
 				assertThat(bulkhead.getMetrics().getAvailableConcurrentCalls()).isNotNegative();
 			}
 		}, BulkheadFullException.class);
-	}
-
-	@Test
-	@DisplayName("A call refused by @RateLimiter requests no lock")
-	void rateLimiter() {
-		Shop shop = startShop();
-		var rateLimiter = bean(RateLimiterRegistry.class).rateLimiter("shop");
 		assertLockInside(shop::limited, rateLimiter::drainPermissions, RequestNotPermitted.class);
 	}
 

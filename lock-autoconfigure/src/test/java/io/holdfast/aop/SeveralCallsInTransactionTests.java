@@ -21,6 +21,7 @@ import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Flux;
@@ -42,6 +43,7 @@ import static org.awaitility.Awaitility.await;
  * Calls of a transaction for the same lock in turn, on any thread.
  */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SeveralCallsInTransactionTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);

@@ -47,6 +47,7 @@ class SeveralKeysTests extends LockedTestCase {
 				Arguments.of(new Object[] { new StringBuilder("a"), 'b' }, List.of("a", "b")),
 				Arguments.of(new int[] { 2, 1 }, List.of("1", "2")), Arguments.of(new long[] { 1 }, List.of("1")),
 				Arguments.of(List.of(id), List.of(id.toString())),
+				Arguments.of(List.of(new Item("a")), List.of("Item[sku=a]")),
 				Arguments.of(LockMode.values(), List.of("EXCLUSIVE", "READ")));
 	}
 

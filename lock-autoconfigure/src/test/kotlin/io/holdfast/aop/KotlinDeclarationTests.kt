@@ -108,12 +108,7 @@ internal class KotlinDeclarationTests {
 
     }
 
-    open class SkipsText {
-
-        @DistributedLock(onTimeout = OnTimeout.SKIP)
-        open fun text(): String = ""
-
-    }
+    open class SkipsText { @DistributedLock(onTimeout = OnTimeout.SKIP) open fun text(): String = "" }
 
     open class SkipsNull {
 
@@ -143,61 +138,14 @@ internal class KotlinDeclarationTests {
 
     }
 
-    open class Jobs {
-
-        @DistributedLock
-        open fun work(): Job = CoroutineScope(Dispatchers.Default).launch { }
-
-    }
-
-    open class Deferreds {
-
-        @DistributedLock
-        open fun work(): Deferred<String> = CoroutineScope(Dispatchers.Default).async { "" }
-
-    }
-
-    open class SuspendingJobs {
-
-        @DistributedLock
-        open suspend fun work(): Job = Job()
-
-    }
-
-    open class Channels {
-
-        @DistributedLock
-        open fun work(): ReceiveChannel<String> = Channel()
-
-    }
-
-    open class Lazies {
-
-        @DistributedLock
-        open fun work(): Lazy<String> = lazy { "" }
-
-    }
-
-    open class Functions {
-
-        @DistributedLock
-        open fun work(): () -> String = { "" }
-
-    }
-
-    open class SuspendingFunctions {
-
-        @DistributedLock
-        open fun work(): suspend (Int) -> String = { "" }
-
-    }
-
-    open class SuspendingSequences {
-
-        @DistributedLock
-        open suspend fun work(): Sequence<String> = sequenceOf()
-
-    }
+    open class Jobs { @DistributedLock open fun work(): Job = CoroutineScope(Dispatchers.Default).launch { } }
+    open class Deferreds { @DistributedLock open fun work(): Deferred<String> = CoroutineScope(Dispatchers.Default).async { "" } }
+    open class SuspendingJobs { @DistributedLock open suspend fun work(): Job = Job() }
+    open class Channels { @DistributedLock open fun work(): ReceiveChannel<String> = Channel() }
+    open class Lazies { @DistributedLock open fun work(): Lazy<String> = lazy { "" } }
+    open class Functions { @DistributedLock open fun work(): () -> String = { "" } }
+    open class SuspendingFunctions { @DistributedLock open fun work(): suspend (Int) -> String = { "" } }
+    open class SuspendingSequences { @DistributedLock open suspend fun work(): Sequence<String> = sequenceOf() }
 
     interface Generic<T> {
 
@@ -247,18 +195,7 @@ internal class KotlinDeclarationTests {
 
     open class Inheriting : Unaware(), Generic<Long>
 
-    open class Extension {
-
-        @DistributedLock(key = "#receiver")
-        open fun String.sell(count: Int) = this + count
-
-    }
-
-    class Closed {
-
-        @DistributedLock
-        fun sell() = Unit
-
-    }
+    open class Extension { @DistributedLock(key = "#receiver") open fun String.sell(count: Int) = this + count }
+    class Closed { @DistributedLock fun sell() = Unit }
 
 }

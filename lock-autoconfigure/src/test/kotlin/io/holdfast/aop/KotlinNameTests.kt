@@ -124,20 +124,11 @@ internal class KotlinNameTests {
 
     open class Shop {
 
-        @DistributedLock
-        internal open fun inModule() = Unit
-
-        @DistributedLock
-        internal open suspend fun suspendingInModule() = Unit
-
-        @DistributedLock
-        open fun withValue(sku: Sku) = Unit
-
-        @DistributedLock
-        open suspend fun suspendingWithValue(sku: Sku) = Unit
-
-        @DistributedLock
-        internal open fun both(sku: Sku) = Unit
+        @DistributedLock internal open fun inModule() = Unit
+        @DistributedLock internal open suspend fun suspendingInModule() = Unit
+        @DistributedLock open fun withValue(sku: Sku) = Unit
+        @DistributedLock open suspend fun suspendingWithValue(sku: Sku) = Unit
+        @DistributedLock internal open fun both(sku: Sku) = Unit
 
     }
 
@@ -162,8 +153,7 @@ internal class KotlinNameTests {
 
     open class One {
 
-        @DistributedLock
-        internal open fun work() = Unit
+        @DistributedLock internal open fun work() = Unit
 
     }
 

@@ -10,8 +10,11 @@ import io.holdfast.reactive.ReactiveLeaseContext
 import java.io.IOException
 import java.util.Optional
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.AtomicReference
 import kotlin.reflect.KClass
+import kotlinx.coroutines.CoroutineName
 import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.currentCoroutineContext
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.SharedFlow
@@ -123,12 +126,22 @@ internal class SuspendingFunctionTests {
     }
 
     @Test
-    @DisplayName("An interface's annotation applies to the suspending functions of its beans")
-    fun interfaces() = runBlocking<Unit> {
-        LockedContext({}, mapOf()) { it.register(Counter::class.java) }.use { context ->
-            assertThat(context.bean(Counting::class.java).count("a")).isEqualTo(1)
-            assertThat(context.locks().keys()).containsExactly("counter:a")
-        }
+    @DisplayName("A flow whose condition is false at the call runs in its collector's context; each later collection evaluates anew")
+    fun recollected() = runBlocking<Unit>(CoroutineName("collector")) {
+        val day = AtomicReference("sunday")
+        val rows = shop.named(day)
+        assertThat(rows.toList()).containsExactly("collector")
+        assertThat(locks.requests()).isEmpty()
+        day.set("monday")
+        rows.toList()
+        assertThat(locks.events()).containsExactly("lock", "unlock")
+        day.set("sunday")
+        assertThat(rows.toList()).containsExactly("collector")
+        day.set("tuesday")
+        val later = shop.named(day)
+        day.set("wednesday")
+        repeat(2) { later.toList() }
+        assertThat(locks.keys()).containsExactly("monday", "tuesday", "wednesday")
     }
 
     @Test
@@ -227,14 +240,9 @@ internal class SuspendingFunctionTests {
             throw IOException("sold out")
         }
 
-        @DistributedLock(key = "#p0 + '-' + #root.args.length")
-        open suspend fun byPlace(sku: String, count: Int) = Unit
-
-        @DistributedLock(name = "counted", condition = "#a0 > 0")
-        open suspend fun onCondition(count: Int) = Unit
-
-        @DistributedLock(key = "#sku")
-        open suspend fun keyed(sku: String?) = Unit
+        @DistributedLock(key = "#p0 + '-' + #root.args.length") open suspend fun byPlace(sku: String, count: Int) = Unit
+        @DistributedLock(name = "counted", condition = "#a0 > 0") open suspend fun onCondition(count: Int) = Unit
+        @DistributedLock(key = "#sku") open suspend fun keyed(sku: String?) = Unit
 
         @DistributedLock(name = "leases")
         open suspend fun leases(): List<LockLease> {
@@ -287,19 +295,9 @@ internal class SuspendingFunctionTests {
             recorder.record("end")
         }
 
-    }
-
-    interface Counting {
-
-        @DistributedLock(key = "'counter:' + #name")
-        suspend fun count(name: String): Int
-
-    }
-
-    class Counter : Counting {
-
-        override suspend fun count(name: String): Int = 1
-
+        @DistributedLock(key = "#day.get()", condition = "#day.get() != 'sunday'")
+        open fun named(day: AtomicReference<String>): Flow<String?> =
+            flow { emit(currentCoroutineContext()[CoroutineName]?.name) }
     }
 
     open class Overloaded {
@@ -310,40 +308,11 @@ internal class SuspendingFunctionTests {
 
     }
 
-    open class Suspends {
-
-        @DistributedLock
-        open suspend fun sell() = Unit
-
-    }
-
-    open class Flows {
-
-        @DistributedLock
-        open fun sell(): Flow<String> = flow { }
-
-    }
-
-    open class SuspendingFlow {
-
-        @DistributedLock
-        open suspend fun sell(): Flow<String> = flow { }
-
-    }
-
-    open class SuspendingFuture {
-
-        @DistributedLock
-        open suspend fun sell(): CompletableFuture<String> = CompletableFuture()
-
-    }
-
-    open class Shared {
-
-        @DistributedLock
-        open fun sell(): SharedFlow<String>? = null
-
-    }
+    open class Suspends { @DistributedLock open suspend fun sell() = Unit }
+    open class Flows { @DistributedLock open fun sell(): Flow<String> = flow { } }
+    open class SuspendingFlow { @DistributedLock open suspend fun sell(): Flow<String> = flow { } }
+    open class SuspendingFuture { @DistributedLock open suspend fun sell(): CompletableFuture<String> = CompletableFuture() }
+    open class Shared { @DistributedLock open fun sell(): SharedFlow<String>? = null }
 
     open class SkipsNumber {
 
@@ -352,12 +321,7 @@ internal class SuspendingFunctionTests {
 
     }
 
-    open class SkipsText {
-
-        @DistributedLock(onTimeout = OnTimeout.SKIP)
-        open suspend fun text(): String = ""
-
-    }
+    open class SkipsText { @DistributedLock(onTimeout = OnTimeout.SKIP) open suspend fun text(): String = "" }
 
     open class PlainWithSuspendingFallback {
 
@@ -368,11 +332,6 @@ internal class SuspendingFunctionTests {
 
     }
 
-    open class UnknownName {
-
-        @DistributedLock(key = "#skew")
-        open suspend fun sell(sku: String) = Unit
-
-    }
+    open class UnknownName { @DistributedLock(key = "#skew") open suspend fun sell(sku: String) = Unit }
 
 }

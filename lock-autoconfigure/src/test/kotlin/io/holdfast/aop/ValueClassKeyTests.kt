@@ -106,33 +106,10 @@ internal class ValueClassKeyTests {
     @JvmInline
     value class Price(val cents: Int)
 
-    open class OfText {
-
-        @DistributedLock(key = "#sku.text")
-        open fun sell(sku: Sku) = Unit
-
-    }
-
-    open class OfNumber {
-
-        @DistributedLock(condition = "#amount.count > 1")
-        open suspend fun sell(amount: Amount) = Unit
-
-    }
-
-    open class OfItem {
-
-        @DistributedLock(key = "'a:' + #item.sku.text")
-        open fun sell(item: Item) = Unit
-
-    }
-
-    open class OfData {
-
-        @DistributedLock(key = "#item?.skuu")
-        open fun sell(item: Item) = Unit
-
-    }
+    open class OfText { @DistributedLock(key = "#sku.text") open fun sell(sku: Sku) = Unit }
+    open class OfNumber { @DistributedLock(condition = "#amount.count > 1") open suspend fun sell(amount: Amount) = Unit }
+    open class OfItem { @DistributedLock(key = "'a:' + #item.sku.text") open fun sell(item: Item) = Unit }
+    open class OfData { @DistributedLock(key = "#item?.skuu") open fun sell(item: Item) = Unit }
 
     @JvmInline
     value class Order(private val sku: Sku?)
@@ -142,65 +119,26 @@ internal class ValueClassKeyTests {
 
     open class Shop {
 
-        @DistributedLock(name = "a", key = "#amount")
-        open fun amount(amount: Amount) = Unit
-
-        @DistributedLock(name = "a", key = "#amount")
-        open fun nullableAmount(amount: Amount?) = Unit
-
-        @DistributedLock(name = "a", key = "#amounts")
-        open fun amounts(amounts: List<Amount>) = Unit
-
-        @DistributedLock(name = "a", key = "#amount")
-        open suspend fun suspending(amount: Amount?) = Unit
-
-        @DistributedLock(key = "'a:' + #amount")
-        open fun inText(amount: Amount?) = Unit
-
-        @DistributedLock(name = "a", key = "#sku")
-        open fun sku(sku: Sku) = Unit
-
-        @DistributedLock(name = "a", key = "#pair.first")
-        open fun ofPair(pair: Pair<Sku, Int>) = Unit
-
-        @DistributedLock(name = "a", key = "#order")
-        open fun order(order: Order?) = Unit
-
-        @DistributedLock(name = "a", key = "#basket")
-        open fun basket(basket: Basket) = Unit
-
-        @DistributedLock(name = "a", key = "#basket")
-        open fun nullableBasket(basket: Basket?) = Unit
-
-        @DistributedLock(name = "a", key = "#basket.skus")
-        open fun basketProperty(basket: Basket) = Unit
-
-        @DistributedLock(name = "a", key = "#item.sku + '/' + #item.amount")
-        open fun item(item: Item) = Unit
-
-        @DistributedLock(name = "a", key = "#price")
-        open fun price(price: Price) = Unit
-
-        @DistributedLock(name = "a", key = "#price.cents")
-        open fun nullablePrice(price: Price?) = Unit
-
-        @DistributedLock(name = "a", key = "#values")
-        open fun sequence(values: Sequence<String>) = Unit
-
-        @DistributedLock(name = "u", key = "#number")
-        open fun number(number: UInt) = Unit
-
-        @DistributedLock(name = "u", key = "#number")
-        open fun nullableNumber(number: UInt?) = Unit
-
-        @DistributedLock(name = "u", key = "#numbers")
-        open fun numbers(numbers: List<UInt>) = Unit
-
-        @DistributedLock(name = "d", key = "#duration")
-        open fun duration(duration: Duration) = Unit
-
-        @DistributedLock(name = "d", key = "#duration")
-        open fun nullableDuration(duration: Duration?) = Unit
+        @DistributedLock(name = "a", key = "#amount") open fun amount(amount: Amount) = Unit
+        @DistributedLock(name = "a", key = "#amount") open fun nullableAmount(amount: Amount?) = Unit
+        @DistributedLock(name = "a", key = "#amounts") open fun amounts(amounts: List<Amount>) = Unit
+        @DistributedLock(name = "a", key = "#amount") open suspend fun suspending(amount: Amount?) = Unit
+        @DistributedLock(key = "'a:' + #amount") open fun inText(amount: Amount?) = Unit
+        @DistributedLock(name = "a", key = "#sku") open fun sku(sku: Sku) = Unit
+        @DistributedLock(name = "a", key = "#pair.first") open fun ofPair(pair: Pair<Sku, Int>) = Unit
+        @DistributedLock(name = "a", key = "#order") open fun order(order: Order?) = Unit
+        @DistributedLock(name = "a", key = "#basket") open fun basket(basket: Basket) = Unit
+        @DistributedLock(name = "a", key = "#basket") open fun nullableBasket(basket: Basket?) = Unit
+        @DistributedLock(name = "a", key = "#basket.skus") open fun basketProperty(basket: Basket) = Unit
+        @DistributedLock(name = "a", key = "#item.sku + '/' + #item.amount") open fun item(item: Item) = Unit
+        @DistributedLock(name = "a", key = "#price") open fun price(price: Price) = Unit
+        @DistributedLock(name = "a", key = "#price.cents") open fun nullablePrice(price: Price?) = Unit
+        @DistributedLock(name = "a", key = "#values") open fun sequence(values: Sequence<String>) = Unit
+        @DistributedLock(name = "u", key = "#number") open fun number(number: UInt) = Unit
+        @DistributedLock(name = "u", key = "#number") open fun nullableNumber(number: UInt?) = Unit
+        @DistributedLock(name = "u", key = "#numbers") open fun numbers(numbers: List<UInt>) = Unit
+        @DistributedLock(name = "d", key = "#duration") open fun duration(duration: Duration) = Unit
+        @DistributedLock(name = "d", key = "#duration") open fun nullableDuration(duration: Duration?) = Unit
 
     }
 
