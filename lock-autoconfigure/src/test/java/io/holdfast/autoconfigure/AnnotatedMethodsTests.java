@@ -1,28 +1,22 @@
 package io.holdfast.autoconfigure;
 
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-import io.holdfast.LockMode;
-import io.holdfast.LockNotAcquiredException;
-import io.holdfast.LockService;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.PermitNotAcquiredException;
 import io.holdfast.SemaphoreService;
-import io.holdfast.annotation.DistributedLock;
-import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
@@ -35,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Annotated methods of two instances of an application with a common Redis.
  */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AnnotatedMethodsTests {
 
 	private final TestRedis redis;
@@ -51,7 +46,7 @@ class AnnotatedMethodsTests {
 		this.second = TestApplication.start(redis, Application.class);
 	}
 
-	@AfterEach
+	@AfterAll
 	void stop() {
 		this.threads.shutdownNow();
 	}
@@ -97,43 +92,6 @@ class AnnotatedMethodsTests {
 			.until(() -> this.redis.template().keys("*" + this.redis.keyPrefix() + "semaphore:*").isEmpty());
 	}
 
-	@Test
-	@DisplayName("Methods that read run at the same time, a method that writes runs alone")
-	void readersAndWriter() {
-		Body reader = enter(client(this.first)::read);
-		Body other = enter(client(this.second)::read);
-		Body writer = begin(client(this.first)::write);
-		LockService locks = this.second.getBean(LockService.class);
-		Awaitility.await().until(() -> locks.status("settings").waiting() == 1);
-		reader.end();
-		assertThat(writer.entered).isNotDone();
-		other.end();
-		writer.entered.orTimeout(10, TimeUnit.SECONDS).join();
-		Body refused = new Body();
-		assertThatExceptionOfType(LockNotAcquiredException.class)
-			.isThrownBy(() -> client(this.second).readAtOnce(refused));
-		assertThat(refused.entered).isNotDone();
-		writer.end();
-	}
-
-	@Test
-	@DisplayName("While one instance runs a method, the others skip it or call the fallback; afterwards they run it")
-	void skipped() throws Exception {
-		assertThat(client(this.first).job(() -> client(this.second).job(() -> "inner"))).isNull();
-		assertThat(client(this.first).jobOrElse(() -> client(this.second).jobOrElse(() -> "inner")))
-			.isEqualTo("job: TIMED_OUT");
-		Awaitility.await("release")
-			.atMost(Duration.ofSeconds(10))
-			.until(() -> "ran".equals(client(this.second).job(() -> "ran")));
-	}
-
-	/** Code with a result. */
-	private interface Work {
-
-		String run() throws Exception;
-
-	}
-
 	private interface Call {
 
 		void with(Runnable body);
@@ -168,37 +126,8 @@ class AnnotatedMethodsTests {
 
 	static class Client {
 
-		@DistributedLock(name = "job", waitTime = "0", onTimeout = OnTimeout.SKIP)
-		@Nullable String job(Work work) throws Exception {
-			return work.run();
-		}
-
-		@DistributedLock(name = "job", waitTime = "0", fallback = "otherwise")
-		String jobOrElse(Work work) throws Exception {
-			return work.run();
-		}
-
-		private String otherwise(Work work, LockNotAcquiredException ex) {
-			return ex.getKey() + ": " + ex.getReason();
-		}
-
 		@Semaphore(name = "client", limit = 2)
 		public void limited(Runnable body) {
-			body.run();
-		}
-
-		@DistributedLock(name = "settings", mode = LockMode.READ)
-		public void read(Runnable body) {
-			body.run();
-		}
-
-		@DistributedLock(name = "settings", mode = LockMode.READ, waitTime = "0")
-		public void readAtOnce(Runnable body) {
-			body.run();
-		}
-
-		@DistributedLock(name = "settings", mode = LockMode.EXCLUSIVE)
-		public void write(Runnable body) {
 			body.run();
 		}
 

@@ -1,6 +1,8 @@
 package io.holdfast.autoconfigure;
 
 import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -104,6 +107,19 @@ class CircularBeansTests {
 				}
 				assertThat(context.getBean(CountingMethods.class).started).hasValue(2);
 			});
+	}
+
+	@Test
+	@DisplayName("A service that a post-processor of the application needs has the usual namespace and observers")
+	void neededByPostProcessor() {
+		this.runner.withUserConfiguration(PostProcessed.class, Plain.class).run((context) -> {
+			try (LockLease lease = context.getBean(LockService.class).acquire("a")) {
+				assertThat(lease.key()).isEqualTo("tenant:a");
+			}
+			assertThat(context.getBean(CountingObserver.class).began).hasValue(1);
+			// Observers may need the services: meters do.
+			assertThat(context.getBean(LocksInPostProcessor.class).processed).contains("observer");
+		});
 	}
 
 	static class Shop {
@@ -237,6 +253,33 @@ class CircularBeansTests {
 		LeaseObservationConvention convention(LockService locks, SemaphoreService semaphores) {
 			return new LeaseObservationConvention() {
 			};
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class PostProcessed {
+
+		@Bean
+		static LocksInPostProcessor processor(LockService locks) {
+			return new LocksInPostProcessor();
+		}
+
+		@Bean
+		static KeyNamespace namespace() {
+			return () -> "tenant";
+		}
+
+	}
+
+	static class LocksInPostProcessor implements BeanPostProcessor {
+
+		private final List<String> processed = new ArrayList<>();
+
+		@Override
+		public Object postProcessAfterInitialization(Object bean, String beanName) {
+			this.processed.add(beanName);
+			return bean;
 		}
 
 	}

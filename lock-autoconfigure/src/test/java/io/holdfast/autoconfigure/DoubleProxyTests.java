@@ -1,7 +1,9 @@
 package io.holdfast.autoconfigure;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 import io.holdfast.LockLease;
@@ -12,6 +14,7 @@ import io.holdfast.annotation.DistributedLock;
 import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestTransactions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,6 +30,8 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -42,13 +47,16 @@ class DoubleProxyTests {
 		.withUserConfiguration(Application.class);
 
 	@ParameterizedTest
-	@ValueSource(strings = { "inner", "made", "factoryMade" })
-	@DisplayName("F45 a call through two proxies takes its permit once, for each type of result")
+	@ValueSource(strings = { "inner", "made", "factoryMade", "byClass", "byClassAgain", "alias", "aliasOfByClass" })
+	@DisplayName("F45 a call through any number and kind of proxies takes its permit once, outside of the transaction")
 	void oncePerCall(String bean) {
 		this.runner.run((context) -> {
 			Service service = context.getBean(bean, Service.class);
+			List<String> events = context.getBean(Application.class).events;
 			for (int i = 0; i < 3; i++) {
+				events.clear();
 				assertThat(service.plain()).isEqualTo(1);
+				assertThat(events).startsWith("begin, 1 used").allMatch((event) -> event.endsWith(", 1 used"));
 				assertThat(service.later().get(10, TimeUnit.SECONDS)).isEqualTo(1);
 				assertThat(service.mono().block(Duration.ofSeconds(10))).isEqualTo(1);
 			}
@@ -142,6 +150,7 @@ class DoubleProxyTests {
 		}
 
 		@Override
+		@Transactional
 		@Semaphore(name = "s", limit = 1)
 		public Integer plain() {
 			return used();
@@ -214,7 +223,16 @@ class DoubleProxyTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	@EnableTransactionManagement(proxyTargetClass = true)
 	static class Application {
+
+		final List<String> events = new CopyOnWriteArrayList<>();
+
+		@Bean
+		TestTransactions transactions(SemaphoreService semaphores) {
+			return new TestTransactions(
+					(event) -> this.events.add(event + ", " + semaphores.status("s").used() + " used"));
+		}
 
 		@Bean
 		Service inner(SemaphoreService semaphores, @Lazy @Qualifier("inner") Service inner) {
@@ -232,6 +250,28 @@ class DoubleProxyTests {
 			factory.setTargetName("inner");
 			factory.setInterfaces(Service.class);
 			return factory;
+		}
+
+		@Bean(defaultCandidate = false)
+		Service byClass(@Qualifier("inner") Service inner) {
+			ProxyFactory factory = new ProxyFactory(inner);
+			factory.setProxyTargetClass(true);
+			return (Service) factory.getProxy();
+		}
+
+		@Bean(defaultCandidate = false)
+		Service byClassAgain(@Qualifier("byClass") Service inner) {
+			return byClass(inner);
+		}
+
+		@Bean(defaultCandidate = false)
+		Service alias(@Qualifier("inner") Service inner) {
+			return inner;
+		}
+
+		@Bean(defaultCandidate = false)
+		Service aliasOfByClass(@Qualifier("byClass") Service inner) {
+			return inner;
 		}
 
 		@Bean(defaultCandidate = false)

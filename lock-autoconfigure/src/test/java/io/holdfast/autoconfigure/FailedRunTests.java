@@ -22,14 +22,16 @@ import io.holdfast.annotation.OnTimeout;
 import io.holdfast.annotation.Semaphore;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.ReactiveTestTransactions;
-import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
+import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -53,24 +55,34 @@ import static org.awaitility.Awaitility.await;
 /**
  * Runs that fail under a lock or permits with a {@code minHold}, and their retries.
  */
-class FailedRunTests extends RedisTestCase {
+@WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class FailedRunTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);
 
-	private ConfigurableApplicationContext context;
+	private final ConfigurableApplicationContext context;
 
-	private Work work;
+	private final Work work;
 
-	private Jobs jobs;
+	private final Jobs jobs;
 
-	private LockService locks;
+	private final LockService locks;
 
-	@BeforeEach
-	void start() {
-		this.context = TestApplication.start(this.redis, Jobs.class, "holdfast.redis.command-timeout=5s");
+	FailedRunTests(TestRedis redis) {
+		this.context = TestApplication.start(redis, Jobs.class, "holdfast.redis.command-timeout=5s");
 		this.work = this.context.getBean(Work.class);
 		this.jobs = this.context.getBean(Jobs.class);
 		this.locks = this.context.getBean(LockService.class);
+	}
+
+	/** Leases outlast their test by their minHold. */
+	@AfterEach
+	void release() {
+		Stream.of("job", "a", "b", "service", "around", "nested", "other").forEach(this.locks.admin()::forceRelease);
+		Stream.of("rate", "short", "service")
+			.forEach(this.context.getBean(SemaphoreService.class).admin()::forceRelease);
+		this.work.forget();
 	}
 
 	interface FutureCall {
@@ -358,6 +370,13 @@ class FailedRunTests extends RedisTestCase {
 
 		private volatile Runnable onFailure = () -> {
 		};
+
+		void forget() {
+			this.runs.set(0);
+			this.failures.set(0);
+			this.onFailure = () -> {
+			};
+		}
 
 		void failures(int failures) {
 			this.failures.set(failures);

@@ -13,16 +13,10 @@ import com.jayway.jsonpath.JsonPath;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
-import io.holdfast.PermitLease;
-import io.holdfast.ReleaseResult;
-import io.holdfast.SemaphoreRequest;
 import io.holdfast.SemaphoreService;
-import io.holdfast.annotation.Semaphore;
 import io.holdfast.engine.DefaultLockService;
 import io.holdfast.engine.DefaultSemaphoreService;
 import io.holdfast.engine.EngineSettings;
-import io.holdfast.engine.LeaseEngine;
-import io.holdfast.memory.MemoryLeases;
 import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
@@ -34,7 +28,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.mockito.ArgumentCaptor;
 import org.mockito.Mockito;
 
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -43,15 +36,11 @@ import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.source.InvalidConfigurationPropertyValueException;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.mockito.ArgumentMatchers.any;
-import static org.mockito.BDDMockito.given;
 
 class HoldfastAutoConfigurationTests extends RedisTestCase {
 
@@ -63,23 +52,13 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	void givesAServiceThatLocksInRedis() {
-		this.runner.run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			try (LockLease lease = locks.acquire("a")) {
-				assertThat(lease.isHeld()).isTrue();
-				assertThat(this.redis.template().hasKey(this.redis.keyPrefix() + "a")).isTrue();
-				assertThat(lease.release()).isEqualTo(ReleaseResult.RELEASED);
-			}
-			assertThat(this.redis.template().hasKey(this.redis.keyPrefix() + "a")).isFalse();
-		});
-	}
-
-	@Test
-	void backsOffFromTheUsersLockService() {
+	void backsOffFromTheUsersServices() {
 		this.runner.withBean("own", LockService.class, () -> Mockito.mock(LockService.class))
+			.withBean("ownSemaphores", SemaphoreService.class, () -> Mockito.mock(SemaphoreService.class))
 			.run((context) -> assertThat(context).hasSingleBean(LockService.class)
-				.doesNotHaveBean(DefaultLockService.class));
+				.hasSingleBean(SemaphoreService.class)
+				.doesNotHaveBean(DefaultLockService.class)
+				.doesNotHaveBean(DefaultSemaphoreService.class));
 	}
 
 	@Test
@@ -204,38 +183,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	@DisplayName("An application's own semaphore service takes precedence, and annotated methods use it")
-	void backsOffFromTheUsersSemaphoreService() {
-		this.runner.withUserConfiguration(OwnSemaphoreService.class, Client.class).run((context) -> {
-			assertThat(context).hasSingleBean(SemaphoreService.class)
-				.doesNotHaveBean(DefaultSemaphoreService.class)
-				.hasSingleBean(LockService.class);
-			assertThat(context.getBean(Client.class).call()).isEqualTo("called");
-			ArgumentCaptor<SemaphoreRequest> request = ArgumentCaptor.captor();
-			Mockito.verify(context.getBean(SemaphoreService.class)).acquire(request.capture());
-			assertThat(request.getValue()).isEqualTo(SemaphoreRequest.of("client", 7).name("client"));
-		});
-	}
-
-	@Test
-	@DisplayName("A child context has the engine and services of its parent, and its beans take their permits there")
-	void childContext() {
-		this.runner.withUserConfiguration(OwnSemaphoreService.class).run((parent) -> {
-			this.runner.withParent(parent).withUserConfiguration(Client.class).run((child) -> {
-				assertThat(child.getBeanNamesForType(LeaseEngine.class)).isEmpty();
-				assertThat(child.getBeanNamesForType(SemaphoreService.class)).isEmpty();
-				assertThat(child.getBean(LeaseEngine.class)).isSameAs(parent.getBean(LeaseEngine.class));
-				child.getBean(Client.class).call();
-				Mockito.verify(parent.getBean(SemaphoreService.class)).acquire(any(SemaphoreRequest.class));
-			});
-			// The end of the child does not close the engine.
-			try (LockLease lease = parent.getBean(LockService.class).acquire("a")) {
-				assertThat(lease.isHeld()).isTrue();
-			}
-		});
-	}
-
-	@Test
 	@DisplayName("The engine and the store have the configured values")
 	void properties() {
 		this.runner
@@ -263,12 +210,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@Test
-	void keepsLeasesInRedisIfToldSo() {
-		this.runner.withPropertyValues("holdfast.backend=redis")
-			.run((context) -> assertThat(context).hasSingleBean(LockService.class).doesNotHaveBean(MemoryLeases.class));
-	}
-
-	@Test
 	void everyPropertyIsDescribed() throws IOException {
 		String metadata = new ClassPathResource("META-INF/spring-configuration-metadata.json")
 			.getContentAsString(StandardCharsets.UTF_8);
@@ -276,28 +217,6 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 		List<String> descriptions = JsonPath.read(metadata, "$.properties[*].description");
 		assertThat(names).hasSizeGreaterThan(10).hasSameSizeAs(descriptions);
 		assertThat(descriptions).allMatch((description) -> description.length() > 10);
-	}
-
-	@Configuration(proxyBeanMethods = false)
-	static class OwnSemaphoreService {
-
-		@Bean
-		SemaphoreService own() {
-			SemaphoreService own = Mockito.mock();
-			PermitLease lease = Mockito.mock();
-			given(own.acquire(any(SemaphoreRequest.class))).willReturn(lease);
-			return own;
-		}
-
-	}
-
-	static class Client {
-
-		@Semaphore(name = "client", limitString = "${client.limit:7}")
-		public String call() {
-			return "called";
-		}
-
 	}
 
 	@Aspect

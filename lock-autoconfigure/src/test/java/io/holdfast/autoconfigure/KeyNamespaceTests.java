@@ -33,21 +33,24 @@ import io.holdfast.engine.LeaseEngine;
 import io.holdfast.reactive.ReactiveLeaseContext;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.testing.CallScope;
-import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import reactor.core.publisher.Mono;
 
 import org.springframework.beans.factory.support.ScopeNotActiveException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
-import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -58,21 +61,33 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Applications with a {@link KeyNamespace}: here, the tenant of a thread.
  */
-class KeyNamespaceTests extends RedisTestCase {
+@WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class KeyNamespaceTests {
 
 	private static final ThreadLocal<@Nullable String> TENANT = new ThreadLocal<>();
 
-	private ApplicationContextRunner withoutNamespace = new ApplicationContextRunner();
+	private final TestRedis redis;
 
-	private ApplicationContextRunner runner = this.withoutNamespace;
+	private final ApplicationContextRunner withoutNamespace;
 
-	@BeforeEach
-	void connect() {
-		TENANT.set("acme");
-		this.withoutNamespace = TestApplication.runner(this.redis, HoldfastReactiveAutoConfiguration.class)
+	private final ApplicationContextRunner runner;
+
+	/** Application with the namespace, for all tests. */
+	private final ApplicationContext context;
+
+	KeyNamespaceTests(TestRedis redis) {
+		this.redis = redis;
+		this.withoutNamespace = TestApplication.runner(redis, HoldfastReactiveAutoConfiguration.class)
 			.withPropertyValues("holdfast.redis.command-timeout=5s")
 			.withBean(Shop.class);
 		this.runner = this.withoutNamespace.withBean(KeyNamespace.class, () -> KeyNamespaceTests::tenant);
+		this.context = TestApplication.start(redis, Application.class, "holdfast.redis.command-timeout=5s");
+	}
+
+	@BeforeEach
+	void enter() {
+		TENANT.set("acme");
 	}
 
 	@AfterEach
@@ -93,15 +108,15 @@ class KeyNamespaceTests extends RedisTestCase {
 		return null;
 	}
 
-	private void run(Consumer<AssertableApplicationContext> test) {
-		this.runner.run(test::accept);
+	private void run(Consumer<ApplicationContext> test) {
+		test.accept(this.context);
 	}
 
-	private static LockService locks(AssertableApplicationContext context) {
+	private static LockService locks(ApplicationContext context) {
 		return context.getBean(LockService.class);
 	}
 
-	private static SemaphoreService semaphores(AssertableApplicationContext context) {
+	private static SemaphoreService semaphores(ApplicationContext context) {
 		return context.getBean(SemaphoreService.class);
 	}
 
@@ -180,11 +195,9 @@ class KeyNamespaceTests extends RedisTestCase {
 				assertThat(as("other", () -> locks.admin().forceRelease("a", LockMode.EXCLUSIVE))).isFalse();
 				assertThat(locks.admin().forceRelease("a", LockMode.EXCLUSIVE)).isTrue();
 			}
-			try (LockLease writer = locks.acquire(LockRequest.of("b").mode(LockMode.EXCLUSIVE))) {
-				assertThat(writer.isHeld()).isTrue();
-				assertThat(locks.admin().forceRelease("b", LockMode.READ)).isFalse();
-				assertThat(as("other", () -> locks.admin().forceRelease("b"))).isFalse();
+			try (LockLease lease = locks.acquire("b")) {
 				assertThat(locks.admin().forceRelease("b")).isTrue();
+				assertThat(lease.isHeld()).isFalse();
 			}
 		});
 	}
@@ -409,6 +422,17 @@ class KeyNamespaceTests extends RedisTestCase {
 	@SuppressWarnings("unchecked")
 	private static <E extends Throwable> E asUnchecked(Throwable thrown) throws E {
 		throw (E) thrown;
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import(Shop.class)
+	static class Application extends TestApplication {
+
+		@Bean
+		KeyNamespace namespace() {
+			return KeyNamespaceTests::tenant;
+		}
+
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -171,6 +171,8 @@ class MemoryBackendTests {
 				.hasValueSatisfying(LockLease::close));
 			this.runner.withParent(context).withUserConfiguration(Application.class).run((child) -> {
 				assertThat(child.getBean(LockService.class)).isSameAs(context.getBean(LockService.class));
+				assertThat(child.getBean(SemaphoreService.class)).isSameAs(context.getBean(SemaphoreService.class));
+				assertThat(child.getBeanNamesForType(LeaseEngine.class)).isEmpty();
 				assertThat(child.getBeanNamesForType(MemoryLeases.class)).isEmpty();
 				assertThat(onAnotherThread(() -> attempt(() -> child.getBean(Shop.class).locked(() -> "in"))))
 					.isEqualTo("refused");

@@ -1,12 +1,17 @@
 package io.holdfast.autoconfigure;
 
+import java.util.List;
+import java.util.stream.Stream;
+
 import io.holdfast.LockService;
 import io.holdfast.SemaphoreService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.reactive.ReactiveLockService;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.mockito.Mockito;
 
 import org.springframework.beans.factory.annotation.Qualifier;
@@ -28,83 +33,44 @@ import static org.assertj.core.api.Assertions.assertThatException;
 @ExtendWith(OutputCaptureExtension.class)
 class MissingServiceFailureAnalyzerTests {
 
-	private final CapturedOutput output;
+	private static final String REDIS = "spring-boot-starter-data-redis";
 
-	MissingServiceFailureAnalyzerTests(CapturedOutput output) {
-		this.output = output;
+	static Stream<Arguments> missing() {
+		String locks = LockService.class.getName();
+		String off = "--holdfast.enabled=false";
+		return Stream.of(
+				missing("without Redis", WithoutRedis.class, NeedsLocks.class, "", "Parameter 0 of constructor in ",
+						"required a bean of type", locks, "that could not be found.", "Action:", REDIS, "@Primary",
+						"holdfast.backend=memory"),
+				missing("in a slice", Slice.class, NeedsLocks.class, "", locks, "Action:", "not part of this context",
+						"@WebMvcTest", "@AutoConfigureHoldfast", "@MockitoBean"),
+				missing("reactive, in a slice", Slice.class, NeedsReactiveLocks.class, "",
+						ReactiveLockService.class.getName(), "Action:", "@AutoConfigureHoldfast"),
+				missing("annotated methods alone, at the start", WithoutRedis.class, Shop.class, "",
+						"required a bean of type", locks, "Action:", REDIS, "holdfast.backend=memory"),
+				missing("several Redis, none primary", SeveralRedis.class, NeedsSemaphores.class, "",
+						SemaphoreService.class.getName(), "Action:", REDIS, "of several, mark one as @Primary"),
+				missing("switched off", Complete.class, NeedsLocks.class, off, locks, "holdfast.enabled is false",
+						"Action:", "ObjectProvider"),
+				missing("engine factory, switched off", Complete.class, NeedsFactory.class, off,
+						LeaseEngineFactory.class.getName(), "holdfast.enabled is false"),
+				missing("another name, explained by Spring Boot", Complete.class, NeedsNamedLocks.class,
+						"--holdfast.backend=memory", "No qualifying bean", "ordersLocks"));
 	}
 
-	private void failToStart(Class<?> application, Class<?> client, String... args) {
+	private static Arguments missing(String name, Class<?> application, Class<?> client, String arg,
+			String... message) {
+		return Arguments.argumentSet(name, application, client, arg, message);
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	@DisplayName("The message names the missing bean and the cure; it names Redis only if Redis is missing")
+	void missing(Class<?> application, Class<?> client, String arg, String[] message, CapturedOutput output) {
 		assertThatException()
-			.isThrownBy(() -> new SpringApplicationBuilder(application, client).web(WebApplicationType.NONE).run(args));
-	}
-
-	@Test
-	@DisplayName("Without Redis the message names Redis and the memory backend")
-	void withoutRedis() {
-		failToStart(WithoutRedis.class, NeedsLocks.class);
-		assertThat(this.output)
-			.containsSubsequence("Parameter 0 of constructor in ", "required a bean of type",
-					LockService.class.getName(), "that could not be found.")
-			.containsSubsequence("Action:", "spring-boot-starter-data-redis", "@Primary", "holdfast.backend=memory");
-	}
-
-	@Test
-	@DisplayName("In a slice without Holdfast the message names the slice, and not Redis")
-	void slice() {
-		failToStart(Slice.class, NeedsLocks.class);
-		assertThat(this.output)
-			.containsSubsequence(LockService.class.getName(), "Action:", "not part of this context", "@WebMvcTest",
-					"@AutoConfigureHoldfast", "@MockitoBean")
-			.doesNotContain("spring-boot-starter-data-redis");
-	}
-
-	@Test
-	@DisplayName("A missing reactive service has the same message")
-	void reactiveInSlice() {
-		failToStart(Slice.class, NeedsReactiveLocks.class);
-		assertThat(this.output).containsSubsequence(ReactiveLockService.class.getName(), "Action:",
-				"@AutoConfigureHoldfast");
-	}
-
-	@Test
-	@DisplayName("Annotated methods alone have the same message, at the start")
-	void annotated() {
-		failToStart(WithoutRedis.class, Shop.class);
-		assertThat(this.output).containsSubsequence("required a bean of type", LockService.class.getName(), "Action:",
-				"spring-boot-starter-data-redis", "holdfast.backend=memory");
-	}
-
-	@Test
-	@DisplayName("With several Redis and no primary one the message says so")
-	void severalRedis() {
-		failToStart(SeveralRedis.class, NeedsSemaphores.class);
-		assertThat(this.output).contains(SemaphoreService.class.getName())
-			.containsSubsequence("Action:", "of several, mark one as @Primary");
-	}
-
-	@Test
-	@DisplayName("If Holdfast is switched off the message names the property")
-	void switchedOff() {
-		failToStart(Complete.class, NeedsLocks.class, "--holdfast.enabled=false");
-		assertThat(this.output).containsSubsequence(LockService.class.getName(), "holdfast.enabled is false", "Action:",
-				"ObjectProvider");
-	}
-
-	@Test
-	@DisplayName("If Holdfast is switched off the message for a missing engine factory names the property, too")
-	void factoryWhenSwitchedOff() {
-		failToStart(Complete.class, NeedsFactory.class, "--holdfast.enabled=false");
-		assertThat(this.output).containsSubsequence(LeaseEngineFactory.class.getName(), "holdfast.enabled is false");
-	}
-
-	@Test
-	@DisplayName("A service under another name is left to Spring Boot to explain")
-	void wrongName() {
-		failToStart(Complete.class, NeedsNamedLocks.class, "--holdfast.backend=memory");
-		assertThat(this.output).contains("ordersLocks")
-			.contains("No qualifying bean")
-			.doesNotContain("spring-boot-starter-data-redis");
+			.isThrownBy(() -> new SpringApplicationBuilder(application, client).web(WebApplicationType.NONE).run(arg));
+		assertThat(output).containsSubsequence(message);
+		assertThat(output.toString().contains(REDIS)).isEqualTo(List.of(message).contains(REDIS));
 	}
 
 	@EnableAutoConfiguration

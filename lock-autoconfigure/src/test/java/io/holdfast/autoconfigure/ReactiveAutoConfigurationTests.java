@@ -4,17 +4,12 @@ import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
-import io.holdfast.SemaphoreRequest;
-import io.holdfast.SemaphoreService;
 import io.holdfast.reactive.ReactiveLockService;
 import io.holdfast.reactive.ReactiveSemaphoreService;
 import io.holdfast.testing.TestApplication;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.mockito.Mockito;
-import reactor.core.publisher.Mono;
 
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -32,24 +27,6 @@ class ReactiveAutoConfigurationTests {
 
 	private final ApplicationContextRunner ownLocks = this.runner.withBean("own", LockService.class,
 			() -> Mockito.mock(LockService.class));
-
-	@Test
-	@WithRedis
-	@DisplayName("There are reactive services, on the application's Redis")
-	void givesServices(TestRedis redis) {
-		TestApplication.runner(redis, HoldfastReactiveAutoConfiguration.class).run((context) -> {
-			LockService locks = context.getBean(LockService.class);
-			SemaphoreService semaphores = context.getBean(SemaphoreService.class);
-			Mono<Boolean> locked = Mono.fromSupplier(() -> locks.status("a").isLocked());
-			assertThat(context.getBean(ReactiveLockService.class).withLock("a", locked).block()).isTrue();
-			assertThat(locks.status("a").isLocked()).isFalse();
-			Mono<Integer> used = Mono.fromSupplier(() -> semaphores.status("a").used());
-			assertThat(context.getBean(ReactiveSemaphoreService.class)
-				.withPermits(SemaphoreRequest.of("a", 2), used)
-				.block()).isEqualTo(1);
-			assertThat(semaphores.status("a").used()).isZero();
-		});
-	}
 
 	@Test
 	@DisplayName("Reactive services wrap the application's own services, if present")

@@ -19,10 +19,10 @@ import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.engine.LeaseEngine;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -46,6 +46,7 @@ import static org.awaitility.Awaitility.await;
  * Messages that quote keys, names, namespaces and users: no quoted text begins a line.
  */
 @ExtendWith(OutputCaptureExtension.class)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SingleLineMessagesTests {
 
 	/** Allowed as a key: a line separator and a right-to-left override. */
@@ -57,25 +58,15 @@ class SingleLineMessagesTests {
 
 	private static final String SHOWN_NAME = "n\\u000d\\u000aFORGED\\u2066";
 
-	private ConfigurableApplicationContext context;
+	@AutoClose
+	private final ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class)
+		.web(WebApplicationType.NONE)
+		.properties("holdfast.backend=memory", "holdfast.leak-detection-threshold=1ms")
+		.run();
 
-	private LockService locks;
+	private final LockService locks = this.context.getBean(LockService.class);
 
-	private SemaphoreService semaphores;
-
-	@BeforeEach
-	void start() {
-		this.context = new SpringApplicationBuilder(Application.class).web(WebApplicationType.NONE)
-			.properties("holdfast.backend=memory", "holdfast.leak-detection-threshold=1ms")
-			.run();
-		this.locks = this.context.getBean(LockService.class);
-		this.semaphores = this.context.getBean(SemaphoreService.class);
-	}
-
-	@AfterEach
-	void close() {
-		this.context.close();
-	}
+	private final SemaphoreService semaphores = this.context.getBean(SemaphoreService.class);
 
 	private static void assertSingleLines(CapturedOutput output) {
 		assertThat(output.toString().lines()).noneMatch((line) -> line.startsWith("FORGED"));
@@ -142,6 +133,7 @@ class SingleLineMessagesTests {
 					+ SHOWN_NAME + ", was lost after"));
 		await().until(() -> output.toString().contains("Lost LeaseLostEvent[key=" + SHOWN_KEY));
 		assertThat(output).contains("Lock '" + SHOWN_KEY + "' was released by force");
+		lease.close();
 		assertSingleLines(output);
 	}
 
@@ -158,12 +150,14 @@ class SingleLineMessagesTests {
 		locks.release(KEY, null, user);
 		assertThat(lease.isHeld()).isFalse();
 		lease.release();
-		this.locks.acquire(LockRequest.of(KEY).mode(LockMode.READ));
+		LockLease reader = this.locks.acquire(LockRequest.of(KEY).mode(LockMode.READ));
 		this.locks.admin().forceRelease(KEY, LockMode.READ);
+		reader.close();
 		semaphores.limit(KEY, 3, null, user);
 		PermitLease permit = this.semaphores.acquire(SemaphoreRequest.of(KEY));
 		semaphores.release(KEY, user);
 		assertThat(permit.isHeld()).isFalse();
+		permit.close();
 		this.semaphores.admin().clearLimit(KEY);
 		semaphores.limit(KEY, null, true, user);
 		assertInOneLine(catchThrowable(() -> locks.locks("b\nFORGED:", null)));

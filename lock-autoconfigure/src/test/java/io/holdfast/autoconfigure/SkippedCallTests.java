@@ -43,6 +43,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
@@ -61,6 +62,7 @@ import static org.awaitility.Awaitility.await;
  * meter, and a line at the level DEBUG.
  */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SkippedCallTests {
 
 	private static final String LOCK = "holdfast.lock.acquire";
@@ -107,7 +109,10 @@ class SkippedCallTests {
 	void stop() {
 		this.logger.setLevel(this.level);
 		this.logger.detachAppender(this.lines);
+		this.lines.list.clear();
 		this.held.forEach(Lease::close);
+		this.held.clear();
+		semaphores(this.holder).admin().clearLimit("permit");
 	}
 
 	private boolean isHolderNamed() {
