@@ -20,6 +20,7 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
@@ -39,6 +40,7 @@ import static org.awaitility.Awaitility.await;
  * an application with a common Redis.
  */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AsyncMethodsTests {
 
 	private static final Duration SOON = Duration.ofSeconds(10);

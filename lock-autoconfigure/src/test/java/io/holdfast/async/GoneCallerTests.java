@@ -368,8 +368,6 @@ class GoneCallerTests {
 
 		METHOD((instance, key, work) -> shop(instance).alone(key, work)),
 
-		WRITER((instance, key, work) -> shop(instance).writing(key, work)),
-
 		STAGE((instance, key, work) -> shop(instance).stage(key, work).toCompletableFuture()),
 
 		PERMIT((instance, key, work) -> shop(instance).permitted(key, work)),
@@ -434,11 +432,6 @@ class GoneCallerTests {
 
 		@DistributedLock(key = "#key", waitTime = "10s")
 		public CompletableFuture<String> alone(String key, Body work) {
-			return work.get();
-		}
-
-		@DistributedLock(key = "#key", waitTime = "10s", mode = LockMode.EXCLUSIVE)
-		public CompletableFuture<String> writing(String key, Body work) {
 			return work.get();
 		}
 

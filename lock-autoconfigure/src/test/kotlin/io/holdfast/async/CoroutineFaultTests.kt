@@ -7,6 +7,7 @@ import io.holdfast.LockRequest
 import io.holdfast.LockService
 import io.holdfast.NotAcquiredException
 import io.holdfast.NotAcquiredStrategy
+import io.holdfast.SemaphoreService
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.Semaphore
 import io.holdfast.testing.CallScope
@@ -57,8 +58,8 @@ import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.AfterEach
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.TestInstance
 import org.springframework.beans.factory.config.CustomScopeConfigurer
-import org.springframework.context.ConfigurableApplicationContext
 import org.springframework.context.annotation.Bean
 import org.springframework.context.annotation.Configuration
 import org.springframework.context.annotation.Import
@@ -66,22 +67,17 @@ import org.springframework.context.annotation.Scope
 
 /** Suspending functions and flows that fail, are cancelled, or are used in unusual ways. */
 @WithRedis
-internal class CoroutineFaultTests(private val redis: TestRedis) {
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+internal class CoroutineFaultTests(redis: TestRedis) {
 
-    private val instance: ConfigurableApplicationContext = TestApplication.start(
-        Application::class.java, redis.host(), redis.port(), redis.keyPrefix(),
-        listOf("holdfast.redis.command-timeout=5s")
-    )
+    private val instance = TestApplication.start(redis, Application::class.java, "holdfast.redis.command-timeout=5s")
 
     private val shop = instance.getBean(Shop::class.java)
 
     private val locks = instance.getBean(LockService::class.java)
 
     @AfterEach
-    fun stop() {
-        TENANT.remove()
-        instance.close()
-    }
+    fun leave() = TENANT.remove()
 
     private fun isLocked(key: String) = locks.status(key).isLocked
 
@@ -281,6 +277,8 @@ internal class CoroutineFaultTests(private val redis: TestRedis) {
         awaitFree("stock")
         assertThat(shop.sell { "sold" }).isEqualTo("sold")
         assertThat(shop.limited { }).isEqualTo(Unit)
+        val semaphores = instance.getBean(SemaphoreService::class.java)
+        await().atMost(SOON).until { semaphores.status("limited").used() == 0 }
         val left = ConcurrentLinkedQueue<Any>()
         List(64) { async { left.add(LeaseContext.current().leases()); delay(1) } }.awaitAll()
         assertThat(left).containsOnly(emptyList<Any>())

@@ -1,14 +1,10 @@
 package io.holdfast.async
 
-import io.holdfast.LeaseContext
 import io.holdfast.LockLease
 import io.holdfast.LockNotAcquiredException
 import io.holdfast.LockService
-import io.holdfast.SemaphoreService
 import io.holdfast.annotation.DistributedLock
 import io.holdfast.annotation.OnTimeout
-import io.holdfast.annotation.Semaphore
-import io.holdfast.guide.Leases
 import io.holdfast.testing.TestApplication
 import io.holdfast.testing.TestRedis
 import io.holdfast.testing.WithRedis
@@ -25,7 +21,6 @@ import kotlinx.coroutines.asCoroutineDispatcher
 import kotlinx.coroutines.async
 import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.cancelAndJoin
-import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.first
@@ -42,6 +37,7 @@ import org.assertj.core.api.Assertions.assertThat
 import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.TestInstance
 import org.junit.jupiter.api.extension.ExtendWith
 import org.springframework.boot.test.system.CapturedOutput
 import org.springframework.boot.test.system.OutputCaptureExtension
@@ -51,6 +47,7 @@ import org.springframework.context.annotation.Import
 
 /** Suspending functions of two instances of an application with a common Redis. */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(OutputCaptureExtension::class)
 internal class CoroutineTests(private val redis: TestRedis) {
 
@@ -218,74 +215,6 @@ internal class CoroutineTests(private val redis: TestRedis) {
     }
 
     @Test
-    @DisplayName("Functions, services and blocking methods for the same key get nested leases inside")
-    fun nested() = runBlocking<Unit>(Dispatchers.Default) {
-        val fences = shops[0].nesting()
-        assertThat(fences).hasSize(5)
-        assertThat(fences.toSet()).hasSize(1)
-        awaitFree("nested")
-    }
-
-    @Test
-    @DisplayName("Children of a function run under its lease, which ends with the last child")
-    fun children() = runBlocking<Unit>(Dispatchers.Default) {
-        val held = shops[0].sell("a") {
-            coroutineScope {
-                List(10) { async(Dispatchers.IO) { delay(it.toLong()); LockLease.current().isHeld } }.awaitAll()
-            }
-        }
-        assertThat(held as List<*>).hasSize(10).containsOnly(true)
-    }
-
-    @Test
-    @DisplayName("A function that a blocking method calls under the same lock is nested")
-    fun insideOfBlocking() {
-        assertThat(shops[0].blocking()).isEqualTo("nested")
-        awaitFree("nested")
-    }
-
-    @Test
-    @DisplayName("A blocking method takes its lease along to other threads")
-    fun takenAlong() {
-        val blocking = instances[0].getBean(Blocking::class.java)
-        val nested = blocking.calling {
-            runBlocking(Dispatchers.IO + Leases(LeaseContext.current())) {
-                delay(1)
-                withContext(Dispatchers.Default) { blocking.fencingToken() }
-            }
-        }
-        assertThat(nested).isEqualTo("nested")
-        awaitFree("nested")
-    }
-
-    @Test
-    @DisplayName("Permits are taken once for each call, and returned")
-    fun permits() = runBlocking<Unit>(Dispatchers.Default) {
-        val inside = AtomicInteger()
-        val most = AtomicInteger()
-        List(20) { i ->
-            async {
-                shops[i % 2].limited {
-                    most.accumulateAndGet(inside.incrementAndGet(), Math::max)
-                    delay(2)
-                    inside.decrementAndGet()
-                }
-            }
-        }.awaitAll()
-        assertThat(most.get()).isBetween(1, 3)
-        val semaphores = instances[1].getBean(SemaphoreService::class.java)
-        await().atMost(SOON).until { semaphores.status("limited").used() == 0 }
-    }
-
-    @Test
-    @DisplayName("A collector that stops early ends the flow's lock")
-    fun flows() = runBlocking<Unit>(Dispatchers.Default) {
-        assertThat(shops[0].numbers().first { it == 3 }).isEqualTo(3)
-        awaitFree("numbers")
-        assertThat(shops[1].numbers().first()).isEqualTo(1)
-    }
-
-    @Test
     @DisplayName("The place of a lock that is held for too long is the function's caller, or the flow's collector")
     fun heldForTooLong(output: CapturedOutput) {
         TestApplication.start(redis, Application::class.java, "holdfast.leak-detection-threshold=100ms").use { context ->
@@ -305,7 +234,7 @@ internal class CoroutineTests(private val redis: TestRedis) {
 
     }
 
-    open class Shop(private val locks: LockService, private val blocking: Blocking) {
+    open class Shop {
 
         @DistributedLock(key = "'stock:' + #sku", waitTime = "20s")
         open suspend fun sell(sku: String, work: suspend () -> Any?): Any? = work()
@@ -315,20 +244,6 @@ internal class CoroutineTests(private val redis: TestRedis) {
 
         @DistributedLock(key = "'stock:' + #sku", waitTime = "20s")
         open fun later(sku: String, work: () -> CompletableFuture<String>): CompletableFuture<String> = work()
-
-        @Semaphore(name = "limited", limit = 3, waitTime = "20s")
-        open suspend fun limited(work: suspend () -> Unit) = work()
-
-        @DistributedLock(name = "nested")
-        open suspend fun nesting(): List<Long> {
-            delay(1)
-            val own = LockLease.current().fencingToken()
-            val service = locks.acquire("nested").use { it.fencingToken() }
-            val io = withContext(Dispatchers.IO) { locks.acquire("nested").use { it.fencingToken() } }
-            return listOf(own, service, io, blocking.fencingToken(), blocking.suspending())
-        }
-
-        open fun blocking(): String = blocking.calling { runBlocking { blocking.suspending() } }
 
         @DistributedLock(name = "job", waitTime = "0", minHold = "1m", onTimeout = OnTimeout.SKIP)
         open suspend fun job(body: suspend () -> Unit): String? {
@@ -347,32 +262,12 @@ internal class CoroutineTests(private val redis: TestRedis) {
 
     }
 
-    open class Blocking {
-
-        @DistributedLock(name = "nested")
-        open fun fencingToken(): Long = LockLease.current().fencingToken()
-
-        @DistributedLock(name = "nested")
-        open suspend fun suspending(): Long {
-            delay(1)
-            return LockLease.current().fencingToken()
-        }
-
-        @DistributedLock(name = "nested")
-        open fun calling(work: () -> Long): String =
-            if (work() == LockLease.current().fencingToken()) "nested" else "apart"
-
-    }
-
     @Configuration(proxyBeanMethods = false)
     @Import(TestApplication::class)
     open class Application {
 
         @Bean
-        open fun shop(locks: LockService, blocking: Blocking) = Shop(locks, blocking)
-
-        @Bean
-        open fun blocking() = Blocking()
+        open fun shop() = Shop()
 
     }
 

@@ -12,6 +12,7 @@ import java.time.Duration
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicLong
 import kotlin.coroutines.CoroutineContext
 import kotlinx.coroutines.CompletableDeferred
 import kotlinx.coroutines.CoroutineScope
@@ -41,6 +42,7 @@ import org.assertj.core.api.Assertions.assertThat
 import org.awaitility.Awaitility.await
 import org.junit.jupiter.api.DisplayName
 import org.junit.jupiter.api.Test
+import org.junit.jupiter.api.TestInstance
 import org.junit.jupiter.params.ParameterizedTest
 import org.junit.jupiter.params.provider.EnumSource
 import org.springframework.context.annotation.Bean
@@ -53,6 +55,7 @@ import org.springframework.context.annotation.Import
  * waker's lock.
  */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 internal class ForeignCoroutineTests(redis: TestRedis) {
 
     private val instance = TestApplication.start(redis, Application::class.java, "holdfast.redis.command-timeout=5s")
@@ -154,7 +157,7 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
             }
             val takenAlong = runBlocking(Dispatchers.IO + Leases(LeaseContext.current())) {
                 delay(1)
-                listOf(shop.fence(), shop.fences().single(), withContext(Dispatchers.Default) { shop.fence() })
+                listOf(shop.fence(), shop.fences().single(), withContext(Dispatchers.Default) { shop.fence() }, withContext(Dispatchers.Default) { plainFence() })
             }
             val undispatched = runBlocking {
                 withContext(Dispatchers.Unconfined + Leases(LeaseContext.current())) { listOf(shop.fence(), shop.fences().single()) }
@@ -172,6 +175,9 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
             val own = LockLease.current().fencingToken()
             val fences = listOf(
                 shop.fence(),
+                plainFence(),
+                locks.acquire("stock").use { it.fencingToken() },
+                withContext(Dispatchers.IO) { locks.acquire("stock").use { it.fencingToken() } },
                 shop.fences().single(),
                 shop.fences().flowOn(Dispatchers.IO).single(),
                 withContext(Dispatchers.IO) { delay(1); shop.fence() },
@@ -184,6 +190,9 @@ internal class ForeignCoroutineTests(redis: TestRedis) {
             assertThat(fences).containsOnly(own)
         }
     }
+
+    /** Token in a method that does not suspend. */
+    private fun plainFence() = AtomicLong().also { shop.plain { it.set(LockLease.current().fencingToken()) } }.get()
 
     /** Signal that a coroutine waits for. */
     interface Wake {
