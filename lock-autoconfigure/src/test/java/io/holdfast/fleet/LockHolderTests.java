@@ -16,10 +16,7 @@ import io.holdfast.SemaphoreRequest;
 import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.ResourceDescriptor;
 import io.holdfast.actuate.UsageDescriptor;
-import io.holdfast.testing.TestRedis;
-import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,28 +31,16 @@ import static org.awaitility.Awaitility.await;
 /**
  * The holder of a lock in the exception of a refused request.
  */
-@WithRedis
-class LockHolderTests {
+class LockHolderTests extends FleetTestCase {
 
-	private final Fleet fleet;
+	private static LockService warehouse;
 
-	private LockService warehouse;
+	private static LockService shop;
 
-	private LockService shop;
-
-	LockHolderTests(TestRedis redis) {
-		this.fleet = new Fleet(redis);
-	}
-
-	@BeforeEach
-	void start() {
-		this.warehouse = this.fleet.start("spring.application.name=warehouse");
-		this.shop = this.fleet.start("spring.application.name=shop");
-	}
-
-	@AfterEach
-	void nothingIsLeft() {
-		this.fleet.awaitNothingLeft();
+	@BeforeAll
+	static void start() {
+		warehouse = fleet.start("spring.application.name=warehouse");
+		shop = fleet.start("spring.application.name=shop");
 	}
 
 	private static LockNotAcquiredException refused(LockService locks, LockRequest request) {
@@ -71,18 +56,18 @@ class LockHolderTests {
 	@ParameterizedTest(name = "The refusal of another application's request names the holder: wait of {0} ms")
 	@ValueSource(longs = { 0, 1000 })
 	void otherApplication(long wait) {
-		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMillis(wait));
-		try (LockLease lease = this.warehouse.acquire("stock")) {
+		LockRequest request = LockRequest.of(this.key).waitTime(Duration.ofMillis(wait));
+		try (LockLease lease = warehouse.acquire(this.key)) {
 			assertThat(lease.isHeld()).isTrue();
-			await("the register").until(() -> refused(this.shop, request).getHolder() != null);
-			LockNotAcquiredException refusal = refused(this.shop, request);
+			await("the register").until(() -> refused(shop, request).getHolder() != null);
+			LockNotAcquiredException refusal = refused(shop, request);
 			LockHolder holder = holder(refusal);
 			assertThat(holder.application()).isEqualTo("warehouse");
 			assertThat(holder.process()).isEqualTo(ProcessHandle.current().pid());
 			assertThat(holder.host()).isNotBlank();
 			assertThat(refusal).hasMessageMatching(
 					".* ms: still held by application 'warehouse' on \\S+, process " + ProcessHandle.current().pid());
-			assertThat(this.shop.withLockAsync(request.mode(LockMode.READ), () -> {
+			assertThat(shop.withLockAsync(request.mode(LockMode.READ), () -> {
 				throw new AssertionError("held by the warehouse");
 			}).handle((done, failure) -> failure).join()).isInstanceOfSatisfying(LockNotAcquiredException.class,
 					(failure) -> assertThat(failure.getHolder()).isEqualTo(holder));
@@ -92,19 +77,19 @@ class LockHolderTests {
 	@Test
 	@DisplayName("The status names holder, time, thread and note of the exclusive owner, in its instance and others")
 	void status() {
-		LockRequest request = LockRequest.of("stock").note("inventory\n\u2028\u202E2026");
+		LockRequest request = LockRequest.of(this.key).note("inventory\n\u2028\u202E2026");
 		Instant before = Instant.now().minusSeconds(1);
-		try (LockLease lease = this.warehouse.acquire(request)) {
+		try (LockLease lease = warehouse.acquire(request)) {
 			assertThat(lease.isHeld()).isTrue();
-			await("the register").until(() -> this.shop.status("stock").holder() != null);
-			for (LockService locks : List.of(this.shop, this.warehouse)) {
-				LockStatus status = locks.status("stock");
+			await("the register").until(() -> shop.status(this.key).holder() != null);
+			for (LockService locks : List.of(shop, warehouse)) {
+				LockStatus status = locks.status(this.key);
 				assertThat(status.holder()).isNotNull().extracting(LockHolder::application).isEqualTo("warehouse");
 				assertThat(status.since()).isBetween(before, Instant.now().plusSeconds(1));
 				assertThat(status.thread()).isEqualTo(Thread.currentThread().getName());
 				assertThat(status.note()).isEqualTo("inventory???2026");
 			}
-			assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders())
+			assertThat(new LocksEndpoint(fleet.engine(shop)).lock(this.key).holders())
 				.extracting(ResourceDescriptor.Holder::note)
 				.containsExactly("inventory???2026");
 		}
@@ -113,56 +98,64 @@ class LockHolderTests {
 	@Test
 	@DisplayName("A nested lease does not change the note; the next holder of the instance has its own")
 	void nestedNote() throws Exception {
-		LockRequest request = LockRequest.of("stock").waitTime(Duration.ofMinutes(1));
+		LockRequest request = LockRequest.of(this.key).waitTime(Duration.ofMinutes(1));
 		Attempt<LockLease> next;
-		try (LockLease lease = this.warehouse.acquire(request.note("inventory"))) {
+		try (LockLease lease = warehouse.acquire(request.note("inventory"))) {
 			assertThat(lease.isHeld()).isTrue();
-			try (LockLease nested = this.warehouse.acquire(request.note("shelf 7"))) {
+			try (LockLease nested = warehouse.acquire(request.note("shelf 7"))) {
 				assertThat(nested.isHeld()).isTrue();
-				assertThat(this.shop.status("stock").note()).isEqualTo("inventory");
+				assertThat(shop.status(this.key).note()).isEqualTo("inventory");
 			}
-			next = Attempt.start(() -> this.warehouse.acquire(request.note("return")));
-			await("the next one").until(() -> this.warehouse.status("stock").waitingInThisInstance() == 1);
+			next = Attempt.start(() -> warehouse.acquire(request.note("return")));
+			await("the next one").until(() -> warehouse.status(this.key).waitingInThisInstance() == 1);
 		}
 		try (LockLease lease = next.get()) {
 			assertThat(lease.isHeld()).isTrue();
-			assertThat(this.shop.status("stock").note()).isEqualTo("return");
-			assertThat(this.warehouse.status("stock").note()).isEqualTo("return");
+			assertThat(shop.status(this.key).note()).isEqualTo("return");
+			assertThat(warehouse.status(this.key).note()).isEqualTo("return");
 		}
 	}
 
 	@Test
-	@DisplayName("A name of an application is one line in one direction")
-	void oddName() {
-		LockService odd = this.fleet.start("spring.application.name=ware\n\u2028\u202Ehouse");
-		try (LockLease lease = odd.acquire("stock")) {
+	@DisplayName("A name of an application is one line in one direction; a blank or too long note is refused")
+	void oddTexts() {
+		LockService odd = fleet.start("spring.application.name=ware\n\u2028\u202Ehouse");
+		try (LockLease lease = odd.acquire(this.key)) {
 			assertThat(lease.isHeld()).isTrue();
-			assertThat(this.shop.status("stock").holder()).isNotNull()
+			assertThat(shop.status(this.key).holder()).isNotNull()
 				.extracting(LockHolder::application)
 				.isEqualTo("ware???house");
 		}
+		fleet.stop(odd);
+		LockRequest request = LockRequest.of(this.key);
+		for (String note : List.of("", " ", "x".repeat(201))) {
+			assertThatIllegalArgumentException().isThrownBy(() -> request.note(note))
+				.withMessageContainingAll("note of lock '" + this.key + "'", "up to 200 characters");
+		}
+		assertThat(request.note("x".repeat(200)).note()).hasSize(200);
+		assertThat(SemaphoreRequest.of("calls", 1).note("anna").note()).isEqualTo("anna");
 	}
 
 	@Test
 	@DisplayName("The status has no details of a free key, of readers, of a dead holder or of another client")
 	void statusWithoutDetails() {
-		assertNoDetails(this.shop.status("stock"));
-		LockRequest request = LockRequest.of("stock").note("inventory");
-		try (LockLease lease = this.warehouse.acquire(request.mode(LockMode.READ))) {
+		assertNoDetails(shop.status(this.key));
+		LockRequest request = LockRequest.of(this.key).note("inventory");
+		try (LockLease lease = warehouse.acquire(request.mode(LockMode.READ))) {
 			assertThat(lease.isHeld()).isTrue();
-			assertNoDetails(this.shop.status("stock"));
+			assertNoDetails(shop.status(this.key));
 		}
-		String token = this.fleet.plainClient().tryLock("other", Duration.ofMinutes(1));
-		LockStatus status = this.shop.status("other");
+		String token = fleet.plainClient().tryLock("other", Duration.ofMinutes(1));
+		LockStatus status = shop.status("other");
 		assertThat(status.owner()).isEqualTo(LockStatus.Owner.FOREIGN);
 		assertNoDetails(status);
-		assertThat(this.fleet.plainClient().unlock("other", String.valueOf(token))).isTrue();
+		assertThat(fleet.plainClient().unlock("other", String.valueOf(token))).isTrue();
 		String dead = "0123456789abcdef0123456789abcdef:1";
-		this.fleet.template().opsForValue().set(this.fleet.lockKey("dead"), dead);
-		status = this.shop.status("dead");
+		fleet.template().opsForValue().set(fleet.lockKey("dead"), dead);
+		status = shop.status("dead");
 		assertThat(status.owner()).isEqualTo(LockStatus.Owner.OTHER_INSTANCE);
 		assertNoDetails(status);
-		this.fleet.template().delete(this.fleet.lockKey("dead"));
+		fleet.template().delete(fleet.lockKey("dead"));
 	}
 
 	private static void assertNoDetails(LockStatus status) {
@@ -173,24 +166,12 @@ class LockHolderTests {
 	}
 
 	@Test
-	@DisplayName("A note that is blank or too long is refused")
-	void badNote() {
-		LockRequest request = LockRequest.of("stock");
-		for (String note : List.of("", " ", "x".repeat(201))) {
-			assertThatIllegalArgumentException().isThrownBy(() -> request.note(note))
-				.withMessageContainingAll("note of lock 'stock'", "up to 200 characters");
-		}
-		assertThat(request.note("x".repeat(200)).note()).hasSize(200);
-		assertThat(SemaphoreRequest.of("calls", 1).note("anna").note()).isEqualTo("anna");
-	}
-
-	@Test
 	@DisplayName("A timeout behind another thread of the same instance names that thread")
 	void sameInstance() throws Exception {
-		try (LockLease lease = this.shop.acquire("stock")) {
+		try (LockLease lease = shop.acquire(this.key)) {
 			assertThat(lease.isHeld()).isTrue();
 			LockNotAcquiredException refusal = Attempt
-				.onAnotherThread(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ofSeconds(1))));
+				.onAnotherThread(() -> refused(shop, LockRequest.of(this.key).waitTime(Duration.ofSeconds(1))));
 			assertThat(refusal).hasMessageContaining("still held by application 'shop' on ")
 				.hasMessageEndingWith(" (this instance, thread '" + Thread.currentThread().getName() + "')");
 			assertThat(holder(refusal).application()).isEqualTo("shop");
@@ -201,74 +182,76 @@ class LockHolderTests {
 	@DisplayName("The first message about a new instance has its number, later messages its name; the status looks the"
 			+ " name up")
 	void unknown() {
-		LockService late = this.fleet.start("spring.application.name=late");
-		try (LockLease lease = late.acquire("stock")) {
+		LockService late = fleet.start("spring.application.name=late");
+		try (LockLease lease = late.acquire(this.key)) {
 			assertThat(lease.isHeld()).isTrue();
-			LockNotAcquiredException refusal = refused(this.shop, LockRequest.of("stock").waitTime(Duration.ZERO));
+			LockNotAcquiredException refusal = refused(shop, LockRequest.of(this.key).waitTime(Duration.ZERO));
 			assertThat(refusal.getHolder()).isNull();
 			assertThat(refusal.getMessage()).matches(".* ms: still held by instance [0-9a-f]{8}");
-			assertThat(this.shop.status("stock").holder()).isNotNull()
+			assertThat(shop.status(this.key).holder()).isNotNull()
 				.extracting(LockHolder::application)
 				.isEqualTo("late");
 			await("the name")
-				.until(() -> refused(this.shop, LockRequest.of("stock").waitTime(Duration.ZERO)).getHolder() != null);
+				.until(() -> refused(shop, LockRequest.of(this.key).waitTime(Duration.ZERO)).getHolder() != null);
 		}
+		fleet.stop(late);
 	}
 
 	@Test
 	@DisplayName("A waiting request looks up the name of a new instance before the wait ends")
 	void namedDuringTheWait() {
-		LockService late = this.fleet.start("spring.application.name=late");
-		io.holdfast.engine.fleet.Fleet seen = io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.shop));
-		String instance = io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(late)).instance();
+		LockService late = fleet.start("spring.application.name=late");
+		io.holdfast.engine.fleet.Fleet seen = io.holdfast.engine.fleet.Fleet.of(fleet.engine(shop));
+		String instance = io.holdfast.engine.fleet.Fleet.of(fleet.engine(late)).instance();
 		CompletableFuture<LockLease> next;
-		try (LockLease lease = late.acquire("stock")) {
+		try (LockLease lease = late.acquire(this.key)) {
 			assertThat(lease.isHeld()).isTrue();
 			assertThat(seen.findKnown(instance)).isNull();
-			next = this.shop.acquireAsync(LockRequest.of("stock").waitTime(Duration.ofMinutes(1)));
+			next = shop.acquireAsync(LockRequest.of(this.key).waitTime(Duration.ofMinutes(1)));
 			await("the name").until(() -> seen.findKnown(instance) != null);
 		}
 		next.join().close();
+		fleet.stop(late);
 	}
 
 	@Test
 	@DisplayName("A holder that stopped and left its lock behind by minHold keeps its name, in exceptions, status and endpoint")
 	void stopped() {
-		LockService job = this.fleet.start("spring.application.name=job");
-		LockRequest request = LockRequest.of("stock").waitTime(Duration.ZERO);
+		LockService job = fleet.start("spring.application.name=job");
+		LockRequest request = LockRequest.of(this.key).waitTime(Duration.ZERO);
 		job.acquire(request.minHold(Duration.ofMinutes(5))).close();
-		await("the name").until(() -> refused(this.shop, request).getHolder() != null);
-		this.fleet.stop(job);
-		assertThat(io.holdfast.engine.fleet.Fleet.of(this.fleet.engine(this.shop)).members()).hasSize(2);
-		assertThat(refused(this.shop, request)).hasMessageContaining(" ms: still held by application 'job' on ");
-		LockHolder holder = this.shop.status("stock").holder();
+		await("the name").until(() -> refused(shop, request).getHolder() != null);
+		fleet.stop(job);
+		assertThat(io.holdfast.engine.fleet.Fleet.of(fleet.engine(shop)).members()).hasSize(2);
+		assertThat(refused(shop, request)).hasMessageContaining(" ms: still held by application 'job' on ");
+		LockHolder holder = shop.status(this.key).holder();
 		assertThat(holder).isNotNull().extracting(LockHolder::application).isEqualTo("job");
-		assertThat(new LocksEndpoint(this.fleet.engine(this.shop)).lock("stock").holders()).singleElement()
+		assertThat(new LocksEndpoint(fleet.engine(shop)).lock(this.key).holders()).singleElement()
 			.extracting(ResourceDescriptor.Holder::instance, ResourceDescriptor.Holder::application)
 			.containsExactly(holder.instance(), "job");
-		assertThat(this.shop.admin().forceRelease("stock")).isTrue();
+		assertThat(shop.admin().forceRelease(this.key)).isTrue();
 	}
 
 	@Test
 	@DisplayName("The endpoint of a key names its holders, and since when, the same each time")
 	void endpoint() {
-		LockRequest request = LockRequest.of("stock").note("inventory");
-		LocksEndpoint endpoint = new LocksEndpoint(this.fleet.engine(this.shop));
-		try (LockLease lease = this.warehouse.acquire(request)) {
+		LockRequest request = LockRequest.of(this.key).note("inventory");
+		LocksEndpoint endpoint = new LocksEndpoint(fleet.engine(shop));
+		try (LockLease lease = warehouse.acquire(request)) {
 			assertThat(lease.isHeld()).isTrue();
-			ResourceDescriptor.Holder holder = endpoint.lock("stock").holders().get(0);
+			ResourceDescriptor.Holder holder = endpoint.lock(this.key).holders().get(0);
 			assertThat(holder.application()).isEqualTo("warehouse");
 			assertThat(holder.host()).isNotBlank();
 			assertThat(holder.process()).isEqualTo(ProcessHandle.current().pid());
-			assertThat(holder.since()).isEqualTo(this.shop.status("stock").since());
-			assertThat(endpoint.locks(null, null, "stock", null, null, null, null, null).fleet().locks())
+			assertThat(holder.since()).isEqualTo(shop.status(this.key).since());
+			assertThat(endpoint.locks(null, null, this.key, null, null, null, null, null).fleet().locks())
 				.flatExtracting(ResourceDescriptor::holders)
 				.extracting(ResourceDescriptor.Holder::application, ResourceDescriptor.Holder::since)
 				.containsExactly(tuple("warehouse", holder.since()));
 			assertThat(endpoint.locks(null, null).fleet().locks()).flatExtracting(ResourceDescriptor::holders)
 				.extracting(ResourceDescriptor.Holder::application)
 				.containsOnlyNulls();
-			assertThat(new LocksEndpoint(this.fleet.engine(this.warehouse)).locks(null, null).held())
+			assertThat(new LocksEndpoint(fleet.engine(warehouse)).locks(null, null).held())
 				.extracting(UsageDescriptor.Request::note)
 				.containsExactly("inventory");
 		}

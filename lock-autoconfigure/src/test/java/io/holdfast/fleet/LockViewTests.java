@@ -10,6 +10,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -33,7 +35,7 @@ class LockViewTests extends FleetTestCase {
 
 	@BeforeAll
 	static void start() {
-		mine = fleet.start("holdfast.lock.wait-time=1s", "holdfast.lock.lease-time=" + LEASE.toMillis() + "ms");
+		mine = fleet.start("holdfast.lock.wait-time=100ms", "holdfast.lock.lease-time=" + LEASE.toMillis() + "ms");
 		other = fleet.start();
 	}
 
@@ -121,20 +123,6 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("lock() waits for longer than the default wait time, and is served at the release")
-	void waitsWithoutLimit() throws Exception {
-		this.othersLock.lock();
-		Attempt<Boolean> call = Attempt.start(() -> {
-			this.lock.lock();
-			this.lock.unlock();
-			return true;
-		});
-		awaitStillWaiting(call);
-		this.othersLock.unlock();
-		assertThat(call.get()).isTrue();
-	}
-
-	@Test
 	@DisplayName("lock() and unlock() work although the interrupt flag is set, and keep the flag")
 	void lockAndUnlockKeepFlag() {
 		Thread.currentThread().interrupt();
@@ -147,7 +135,7 @@ class LockViewTests extends FleetTestCase {
 	}
 
 	@Test
-	@DisplayName("lock() does not end its wait at an interrupt, and sets the flag again")
+	@DisplayName("lock() waits for longer than the default wait time, also after an interrupt, whose flag it sets again")
 	void lockWaitsThroughInterrupt() throws Exception {
 		this.othersLock.lock();
 		Attempt<Boolean> call = Attempt.start(() -> {
@@ -156,7 +144,7 @@ class LockViewTests extends FleetTestCase {
 			this.lock.unlock();
 			return interrupted;
 		});
-		fleet.awaitWaiting(this.key, 1);
+		awaitStillWaiting(call);
 		call.interrupt();
 		awaitStillWaiting(call);
 		this.othersLock.unlock();
@@ -178,11 +166,15 @@ class LockViewTests extends FleetTestCase {
 		this.lock.unlock();
 	}
 
-	@Test
-	@DisplayName("lockInterruptibly() ends its wait at an interrupt, and leaves nothing in the queue")
-	void lockInterruptiblyIsInterrupted() throws Exception {
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@DisplayName("lockInterruptibly() and tryLock(time) end their wait at an interrupt, and leave nothing in the queue")
+	void waitIsInterrupted(boolean timed) {
 		this.othersLock.lock();
 		Attempt<Boolean> call = Attempt.start(() -> {
+			if (timed) {
+				return this.lock.tryLock(20, TimeUnit.SECONDS);
+			}
 			this.lock.lockInterruptibly();
 			return true;
 		});
@@ -217,18 +209,6 @@ class LockViewTests extends FleetTestCase {
 		assertThatExceptionOfType(InterruptedException.class).isThrownBy(() -> this.lock.tryLock(0, TimeUnit.SECONDS));
 		assertThat(fleet.owner(this.key)).isNull();
 		assertThat(this.lock.getHoldCount()).isZero();
-	}
-
-	@Test
-	@DisplayName("tryLock(time) ends its wait at an interrupt, and leaves nothing in the queue")
-	void timedTryLockIsInterrupted() {
-		this.othersLock.lock();
-		Attempt<Boolean> call = Attempt.start(() -> this.lock.tryLock(20, TimeUnit.SECONDS));
-		fleet.awaitWaiting(this.key, 1);
-		call.interrupt();
-		assertThat(call.failure()).isInstanceOf(InterruptedException.class);
-		fleet.awaitWaiting(this.key, 0);
-		this.othersLock.unlock();
 	}
 
 	@Test

@@ -3,6 +3,7 @@ package io.holdfast.fleet;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockService;
@@ -12,9 +13,10 @@ import io.holdfast.annotation.Semaphore;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -27,6 +29,7 @@ import static org.awaitility.Awaitility.await;
  * Jobs with {@link ScheduledLock} in two instances.
  */
 @WithRedis
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ScheduledLockTests {
 
 	private static final Duration PERIOD = Duration.ofSeconds(2);
@@ -36,18 +39,19 @@ class ScheduledLockTests {
 
 	private final TestRedis redis;
 
-	private ConfigurableApplicationContext first;
+	private final ConfigurableApplicationContext first;
 
-	private ConfigurableApplicationContext second;
+	private final ConfigurableApplicationContext second;
 
 	ScheduledLockTests(TestRedis redis) {
 		this.redis = redis;
+		this.first = TestApplication.start(redis, Jobs.class);
+		this.second = TestApplication.start(redis, Jobs.class);
 	}
 
-	@BeforeEach
-	void start() {
-		this.first = TestApplication.start(this.redis, Jobs.class);
-		this.second = TestApplication.start(this.redis, Jobs.class);
+	@AfterEach
+	void forget() {
+		Stream.of(this.first, this.second).forEach((context) -> jobs(context).forget());
 	}
 
 	private static Jobs jobs(ConfigurableApplicationContext context) {
@@ -76,11 +80,12 @@ class ScheduledLockTests {
 	@DisplayName("With a permit instead of the lock, a failed run excludes other instances for minHold, also if its"
 			+ " instance stops")
 	void failedOnce() {
+		ConfigurableApplicationContext stopped = TestApplication.start(this.redis, Jobs.class);
 		long start = System.nanoTime();
-		assertThatIllegalStateException().isThrownBy(() -> jobs(this.first).once(() -> {
+		assertThatIllegalStateException().isThrownBy(() -> jobs(stopped).once(() -> {
 			throw new IllegalStateException("no paper");
 		}));
-		this.first.close();
+		stopped.close();
 		await("the next period").until(() -> {
 			jobs(this.second).once(() -> {
 			});
@@ -140,6 +145,10 @@ class ScheduledLockTests {
 		@ScheduledLock(name = "limited", leaseTime = "${no.such.time:9s}", maxHold = "9s")
 		void limited(Runnable body) {
 			run(body);
+		}
+
+		void forget() {
+			this.runs.set(0);
 		}
 
 		int runs() {

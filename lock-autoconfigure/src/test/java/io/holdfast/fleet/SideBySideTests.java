@@ -120,8 +120,7 @@ class SideBySideTests {
 			// lost reply is noticed all the same: each process has to go on first.
 			boolean old = (i < ALIVE) == (way == Way.UPGRADE);
 			String[] properties = Stream
-				.of(where, List.of(Order.values()[i % 2].properties()), List.of("holdfast.redis.command-timeout=20s"),
-						(old && !where.isEmpty()) ? List.of(Worker.FALSE_LOSSES) : List.<String>of())
+				.of(where, List.of(Order.values()[i % 2].properties()), List.of("holdfast.redis.command-timeout=20s"))
 				.flatMap(List::stream)
 				.toArray(String[]::new);
 			all.add(old ? fleet.startOther(previous, properties) : fleet.startWorker(properties));

@@ -1,7 +1,5 @@
 package io.holdfast.fleet;
 
-import io.holdfast.ReleaseResult;
-
 /**
  * Diary in lines of the process' output, for {@link Worker}: each event is printed when
  * it happens, so that holds of a killed process are known. Thread-safe.
@@ -10,24 +8,12 @@ final class SpokenDiary implements Users.Diary {
 
 	private final String name;
 
-	private final boolean falseLosses;
-
 	/**
 	 * Create a diary.
 	 * @param name name of the uses, without spaces
 	 */
 	SpokenDiary(String name) {
-		this(name, false);
-	}
-
-	/**
-	 * Create a diary.
-	 * @param name name of the uses, without spaces
-	 * @param falseLosses whether releases may report false losses
-	 */
-	SpokenDiary(String name, boolean falseLosses) {
 		this.name = name;
-		this.falseLosses = falseLosses;
 	}
 
 	/** Print words as a line. */
@@ -52,13 +38,6 @@ final class SpokenDiary implements Users.Diary {
 	@Override
 	public void refused() {
 		say("refused", this.name);
-	}
-
-	@Override
-	public void notReleased(Hold hold, ReleaseResult result) {
-		if (!this.falseLosses || result != ReleaseResult.LOST) {
-			Users.Diary.super.notReleased(hold, result);
-		}
 	}
 
 	private void sayHold(String what, Hold hold) {

@@ -132,7 +132,7 @@ final class Users {
 		diary.ended(hold.until(System.nanoTime()));
 		ReleaseResult result = lease.release();
 		if (result != ReleaseResult.RELEASED) {
-			diary.notReleased(hold, result);
+			throw new AssertionError("The release of " + hold + " found " + result);
 		}
 	}
 
@@ -153,11 +153,6 @@ final class Users {
 
 		/** Note that no lease was granted within the wait. */
 		void refused();
-
-		/** Handle a release with an unexpected result. */
-		default void notReleased(Hold hold, ReleaseResult result) {
-			throw new AssertionError("The release of " + hold + " found " + result);
-		}
 
 	}
 

@@ -24,12 +24,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 final class Worker implements AutoCloseable {
 
-	/**
-	 * A property of workers whose releases may report false losses, as releases of
-	 * versions before 93709463 do in a cluster.
-	 */
-	static final String FALSE_LOSSES = "holdfast.test.false-losses=true";
-
 	private final ChildJvm process;
 
 	private volatile long killedAt;

@@ -43,25 +43,19 @@ final class WorkerMain {
 
 	private final Data data;
 
-	/** Whether releases may report false losses. */
-	private final boolean falseLosses;
-
 	/** Leases by their names in the lines. */
 	private final Map<String, Lease> leases = new ConcurrentHashMap<>();
 
-	private WorkerMain(ConfigurableApplicationContext context, String keyPrefix, boolean falseLosses) {
+	private WorkerMain(ConfigurableApplicationContext context, String keyPrefix) {
 		this.context = context;
-		this.falseLosses = falseLosses;
 		this.locks = context.getBean(LockService.class);
 		this.semaphores = context.getBean(SemaphoreService.class);
 		this.data = new Data(context.getBean(StringRedisTemplate.class), keyPrefix);
 	}
 
 	public static void main(String[] args) throws Exception {
-		List<String> arguments = List.of(args);
-		WorkerMain worker = new WorkerMain(
-				TestApplication.start(args[0], Integer.parseInt(args[1]), args[2], arguments.subList(3, args.length)),
-				args[2], arguments.contains(Worker.FALSE_LOSSES));
+		WorkerMain worker = new WorkerMain(TestApplication.start(args[0], Integer.parseInt(args[1]), args[2],
+				List.of(args).subList(3, args.length)), args[2]);
 		System.out.println("ready");
 		BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
 		for (String line = input.readLine(); line != null; line = input.readLine()) {
@@ -160,7 +154,7 @@ final class WorkerMain {
 
 	/** Acquire and release, and print each begin and end when it happens. */
 	private void use(String name, int threads, int rounds, List<String> request) {
-		Users.Diary diary = new SpokenDiary(name, this.falseLosses);
+		Users.Diary diary = new SpokenDiary(name);
 		Crowd.Task user = RequestLine.isForLock(request)
 				? Users.of(this.locks, RequestLine.lock(request), rounds, diary)
 				: Users.of(this.semaphores, RequestLine.semaphore(request), rounds, diary);
