@@ -22,10 +22,13 @@ import io.holdfast.jdbc.FencedShop.Kind;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestDatabase;
+import io.holdfast.testing.TestRedis;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationHandler;
 import io.micrometer.observation.tck.TestObservationRegistry;
 import io.micrometer.observation.tck.TestObservationRegistryAssert;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -62,10 +65,25 @@ class FencedShopTests extends RedisTestCase {
 
 	private static final String STOCK = "stock";
 
+	/** Application of all tests without settings of their own. */
+	private static FencedShop common;
+
+	@BeforeAll
+	static void open(TestRedis redis) {
+		common = FencedShop.open(redis, Kind.JDBC);
+	}
+
+	@BeforeEach
+	void forget() {
+		common.jdbc.update("DELETE FROM holdfast_fence");
+		common.context.getBean(TestObservationRegistry.class).clear();
+		common.sales.losses().clear();
+	}
+
 	@Test
 	@DisplayName("NESTED and joining calls need no check; a lock within a nested part is checked there")
 	void nested() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = common;
 		shop.sales.sell(() -> {
 			shop.works.nested(() -> shop.write("nested"));
 			shop.works.required(() -> shop.write("joined"));
@@ -82,7 +100,7 @@ class FencedShopTests extends RedisTestCase {
 	@Test
 	@DisplayName("The method's own transaction raises the token, or a short transaction if it has none")
 	void raisedOnce() throws Exception {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = common;
 		TestObservationRegistry registry = shop.context.getBean(TestObservationRegistry.class);
 		shop.sales.sell(() -> {
 		});
@@ -138,7 +156,7 @@ class FencedShopTests extends RedisTestCase {
 	@Test
 	@DisplayName("A refusal is a loss: one warning with both tokens, one event, and the counter")
 	void told(CapturedOutput output) {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = common;
 		List<Long> tokens = new ArrayList<>();
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			tokens.add(LockLease.current().fencingToken());
@@ -172,7 +190,7 @@ class FencedShopTests extends RedisTestCase {
 	@Test
 	@DisplayName("Fences.check works in a transaction, and Fences.raise in a new one, with a lease acquired by hand")
 	void byHand() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = common;
 		Fences fences = shop.context.getBean(Fences.class);
 		LockLease lease = shop.locks().acquire(STOCK);
 		fences.raise(lease);
@@ -200,7 +218,7 @@ class FencedShopTests extends RedisTestCase {
 	@DisplayName("A thread that opens the context of another is checked, too")
 	@SuppressWarnings("try")
 	void otherThread() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = common;
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			LeaseContext leases = LeaseContext.current();

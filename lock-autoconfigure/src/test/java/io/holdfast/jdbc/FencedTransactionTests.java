@@ -1,7 +1,9 @@
 package io.holdfast.jdbc;
 
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 
 import io.holdfast.LeaseContext;
@@ -9,7 +11,10 @@ import io.holdfast.LeaseLostException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.jdbc.FencedShop.Kind;
-import io.holdfast.testing.RedisTestCase;
+import io.holdfast.testing.TestRedis;
+import io.holdfast.testing.WithRedis;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,9 +32,25 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * Kinds of transactions under a fenced lease, of a late holder and of a current holder.
  */
 @SuppressWarnings("try")
-class FencedTransactionTests extends RedisTestCase {
+@WithRedis
+class FencedTransactionTests {
 
 	private static final String STOCK = "stock";
+
+	/** Applications for all tests. */
+	private static final Map<Kind, FencedShop> SHOPS = new EnumMap<>(Kind.class);
+
+	@BeforeAll
+	static void open(TestRedis redis) {
+		for (Kind kind : Kind.values()) {
+			SHOPS.put(kind, FencedShop.open(redis, kind));
+		}
+	}
+
+	@AfterEach
+	void forgetTokens() {
+		SHOPS.values().forEach((shop) -> shop.jdbc.update("DELETE FROM holdfast_fence"));
+	}
 
 	@FunctionalInterface
 	private interface Way {
@@ -67,7 +88,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("A late holder's transaction of any kind does not begin, and leaves no trace")
 	void late(Kind kind) {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		for (Way way : ways()) {
 			List<String> ran = new ArrayList<>();
 			AtomicReference<Long> token = new AtomicReference<>();
@@ -97,7 +118,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("The holder's transactions commit, and each raises the token in the table before its first statement")
 	void inTime(Kind kind) throws Exception {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		for (Way way : ways()) {
 			long token = shop.sales.locked(() -> {
 				way.run(shop, () -> shop.write("sale"));
@@ -114,7 +135,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("After a refusal, the outer transaction can commit")
 	void refusedInOuterThatCommits(Kind kind) {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			inOuter(shop, () -> shop.works.requiresNew(() -> shop.write("inner")));
@@ -128,7 +149,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("After a refusal, the outer transaction can roll back")
 	void refusedInOuterThatRollsBack(Kind kind) {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		assertThatIllegalStateException().isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			LeaseContext leases = LeaseContext.current();
@@ -151,7 +172,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("A fenced method with its own transaction is refused by the transaction: its body does not run")
 	void ownTransaction(Kind kind) {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		shop.sales.sell(() -> shop.write("sale"));
 		assertThat(shop.written()).containsExactly("sale");
 		shop.overtake(STOCK, Long.MAX_VALUE);
@@ -168,7 +189,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("REQUIRES_NEW within a checked transaction of the same lease does not wait for the transaction")
 	void requiresNew(Kind kind) {
-		FencedShop shop = FencedShop.open(this.redis, kind, "holdfast.fence.jdbc.timeout=30s");
+		FencedShop shop = SHOPS.get(kind);
 		shop.sales.sell(() -> {
 			shop.write("outer");
 			shop.works.requiresNew(() -> shop.write("inner"));
@@ -182,7 +203,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("A lock within a writing transaction is checked there, before the code; so is REQUIRES_NEW under the lock")
 	void lockInTransaction(Kind kind) {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		shop.works.required(() -> {
 			shop.write("before");
 			lockedBy(shop, () -> {
@@ -209,7 +230,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("Reads without a writing transaction are fenced: the token is raised before the code")
 	void raisedBefore(Kind kind) throws Exception {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		long first = shop.sales.locked(() -> {
 			assertThat(shop.token(STOCK)).isEqualTo(LockLease.current().fencingToken());
 			return LockLease.current().fencingToken();
@@ -230,7 +251,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@EnumSource
 	@DisplayName("A late holder may still read")
 	void readOnly(Kind kind) throws Exception {
-		FencedShop shop = FencedShop.open(this.redis, kind);
+		FencedShop shop = SHOPS.get(kind);
 		shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			List<String> ran = new ArrayList<>();
@@ -246,7 +267,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@DisplayName("Transactions that begin after a commit or rollback, in its callbacks, are checked anew")
 	void afterCompletion(Kind kind) {
 		for (boolean commit : new boolean[] { true, false }) {
-			FencedShop shop = FencedShop.open(this.redis, kind);
+			FencedShop shop = SHOPS.get(kind);
 			assertThatExceptionOfType(LeaseLostException.class).isThrownBy(
 					() -> shop.sales.locked(() -> new TransactionTemplate(shop.transactions).execute((status) -> {
 						shop.write("sale");
@@ -264,13 +285,14 @@ class FencedTransactionTests extends RedisTestCase {
 					})));
 			assertThat(shop.written()).isEqualTo(commit ? List.of("sale") : List.of());
 			shop.checkNothingLeft();
+			forgetTokens();
 		}
 	}
 
 	@Test
 	@DisplayName("A refused check ends the call with the exception even if the code catches it, in services too")
 	void swallowed() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = SHOPS.get(Kind.JDBC);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			assertThatExceptionOfType(LeaseLostException.class)
@@ -291,7 +313,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@Test
 	@DisplayName("A late holder writes its audit row in an empty context")
 	void audit() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = SHOPS.get(Kind.JDBC);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.overtake(STOCK);
 			try {
@@ -309,8 +331,8 @@ class FencedTransactionTests extends RedisTestCase {
 
 	@Test
 	@DisplayName("After a known loss, no statement is sent")
-	void lossIsKnown() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+	void lossIsKnown(TestRedis redis) {
+		FencedShop shop = FencedShop.open(redis, Kind.JDBC);
 		assertThatExceptionOfType(LeaseLostException.class).isThrownBy(() -> shop.sales.locked(() -> {
 			shop.locks().admin().forceRelease(STOCK);
 			shop.jdbc.execute("DROP TABLE holdfast_fence");
@@ -323,7 +345,7 @@ class FencedTransactionTests extends RedisTestCase {
 	@Test
 	@DisplayName("Several keys are checked together; a refusal names its key")
 	void severalKeys() {
-		FencedShop shop = FencedShop.open(this.redis, Kind.JDBC);
+		FencedShop shop = SHOPS.get(Kind.JDBC);
 		LockRequest request = LockRequest.ofAll(List.of("a", "b")).fenced();
 		shop.locks().withLock(request, () -> shop.works.required(() -> shop.write("sale")));
 		assertThat(shop.written()).containsExactly("sale");
