@@ -4,7 +4,6 @@ import java.util.List;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
-import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.tracing.Tracer;
 import io.micrometer.tracing.handler.DefaultTracingObservationHandler;
@@ -39,42 +38,6 @@ class LeaseTracesTests {
 		List<SimpleSpan> found = this.tracer.getSpans().stream().filter((span) -> name.equals(span.getName())).toList();
 		assertThat(found).hasSize(1);
 		return found.get(0);
-	}
-
-	@Test
-	void whatIsHeldIsASpanBesideThatOfItsRequest() {
-		Observation.createNotStarted("order", this.registry).observe(() -> {
-			LockLease lease = this.instance.locks.acquire(LockRequest.of("stock:SKU1").name("stock"));
-			Observation.createNotStarted("write", this.registry).observe(() -> {
-			});
-			lease.release();
-		});
-		String order = span("order").getSpanId();
-		SimpleSpan acquire = span("lock acquire");
-		SimpleSpan hold = span("lock hold");
-		assertThat(acquire.getParentId()).isEqualTo(order);
-		assertThat(hold.getParentId()).isEqualTo(order);
-		assertThat(span("write").getParentId()).isEqualTo(order);
-		assertThat(acquire.getTags()).containsEntry("holdfast.key", "stock:SKU1")
-			.containsEntry("name", "stock")
-			.containsEntry("outcome", "granted")
-			.containsKey("holdfast.fence");
-		assertThat(hold.getTags()).containsEntry("outcome", "released");
-		assertThat(acquire.getEndTimestamp()).isBeforeOrEqualTo(hold.getStartTimestamp());
-		assertThat(span("order").getEndTimestamp()).isAfterOrEqualTo(hold.getEndTimestamp());
-	}
-
-	@Test
-	void aRequestWithoutAParentIsATraceOfItsOwnAlsoIfItIsGrantedWithinThatOfAnother() {
-		LockLease lease = this.instance.locks.acquire("k");
-		this.tracer.getSpans().clear();
-		this.instance.locks.acquireAsync(LockRequest.of("k"));
-		Observation.createNotStarted("order", this.registry).observe(lease::release);
-		// Not ended yet, so the test finds the span at its end.
-		this.instance.locks.forceRelease("k");
-		await().until(() -> !holds().isEmpty());
-		assertThat(holds())
-			.allSatisfy((hold) -> assertThat(hold.getTraceId()).isNotEqualTo(span("order").getTraceId()));
 	}
 
 	@Test
