@@ -10,6 +10,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -91,26 +93,21 @@ class FaultProxyTests {
 		}
 	}
 
-	@Test
-	@DisplayName("The next request is carried out, its reply swallowed and the connection closed by FIN; once")
-	void swallowsThenFin() throws IOException {
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@DisplayName("The next request is carried out, its reply swallowed and the connection closed by FIN or RST; once")
+	void swallowsThenCuts(boolean reset) throws IOException {
 		try (Client client = new Client(); Client next = new Client()) {
 			assertThat(client.ask("PING\r\n", LONG)).isEqualTo("+PONG\r\n");
-			this.proxy.swallowRepliesThenFin("");
-			assertThat(client.ask(this.increment, LONG)).as("end").isEmpty();
-			assertThat(next.ask(this.increment, LONG)).as("the second increment").isEqualTo(":2\r\n");
-		}
-		assertThat(this.proxy.cuts()).isOne();
-	}
-
-	@Test
-	@DisplayName("The next request is carried out, its reply swallowed and the connection reset by RST; once")
-	void swallowsThenReset() throws IOException {
-		try (Client client = new Client(); Client next = new Client()) {
-			assertThat(client.ask("PING\r\n", LONG)).isEqualTo("+PONG\r\n");
-			this.proxy.swallowRepliesThenReset("");
-			assertThatExceptionOfType(SocketException.class).isThrownBy(() -> client.ask(this.increment, LONG))
-				.withMessageContaining("reset");
+			if (reset) {
+				this.proxy.swallowRepliesThenReset("");
+				assertThatExceptionOfType(SocketException.class).isThrownBy(() -> client.ask(this.increment, LONG))
+					.withMessageContaining("reset");
+			}
+			else {
+				this.proxy.swallowRepliesThenFin("");
+				assertThat(client.ask(this.increment, LONG)).as("end").isEmpty();
+			}
 			assertThat(next.ask(this.increment, LONG)).as("the second increment").isEqualTo(":2\r\n");
 		}
 		assertThat(this.proxy.cuts()).isOne();
