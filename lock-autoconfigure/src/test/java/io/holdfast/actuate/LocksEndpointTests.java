@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 import io.holdfast.LockLease;
@@ -23,15 +22,11 @@ import io.holdfast.engine.store.InstanceInfo;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
@@ -224,51 +219,6 @@ class LocksEndpointTests {
 	}
 
 	@Test
-	@DisplayName("A single lock has details, also with slashes in its key; a free lock has none")
-	void tellsOfOne() {
-		this.otherLocks.acquire(LockRequest.of("a/b/c").mode(LockMode.EXCLUSIVE));
-		ResourceDescriptor view = this.endpoint.lock("a", "b", "c");
-		assertThat(view).isNotNull();
-		assertThat(view.key()).isEqualTo("a/b/c");
-		assertThat(view.holders()).extracting(ResourceDescriptor.Holder::mode).containsExactly(LockMode.EXCLUSIVE);
-		assertThat(this.endpoint.lock("a", "b")).isNull();
-	}
-
-	@Test
-	@DisplayName("A lock of another instance is released by force, once")
-	void releases() {
-		LockLease lease = this.otherLocks.acquire("a/b");
-		assertThat(this.endpoint.release("a/b", null, SecurityContext.NONE))
-			.isEqualTo(new ReleaseDescriptor(true, null));
-		assertThat(this.endpoint.release("a/b", null, SecurityContext.NONE))
-			.isEqualTo(new ReleaseDescriptor(false, null));
-		Optional<LockLease> next = this.ownLocks.tryAcquire("a/b");
-		assertThat(next).isPresent();
-		assertThat(next.get().fencingToken()).isGreaterThan(lease.fencingToken());
-	}
-
-	@Test
-	@DisplayName("With an outdated fencing token, a lock that was granted again is not released")
-	void leavesTheNextOneAlone() {
-		LockLease first = this.otherLocks.acquire("a");
-		long seen = first.fencingToken();
-		first.release();
-		LockLease next = this.ownLocks.acquire("a");
-		Object refusal = this.endpoint.release("a", seen, SecurityContext.NONE);
-		assertThat(refusal).isInstanceOfSatisfying(WebEndpointResponse.class, (response) -> {
-			assertThat(response.getStatus()).isEqualTo(409);
-			assertThat(response.getBody())
-				.isEqualTo(new ReleaseDescriptor(false, "Lock 'a' was not released: its fencing token is not " + seen
-						+ " any more, but " + next.fencingToken() + ", so it was granted again since then"));
-		});
-		assertThat(this.ownLocks.status("a").isLocked()).isTrue();
-		assertThat(this.endpoint.release("a", next.fencingToken(), SecurityContext.NONE))
-			.isEqualTo(new ReleaseDescriptor(true, null));
-		assertThat(this.endpoint.release("a", next.fencingToken(), SecurityContext.NONE))
-			.isEqualTo(new ReleaseDescriptor(false, null));
-	}
-
-	@Test
 	@DisplayName("A lock is released by the fencing token of its holder, also after a hand-over within an instance")
 	void releasesAfterLocalHandOver() {
 		LockLease passedOn = passedOn("a");
@@ -296,48 +246,6 @@ class LocksEndpointTests {
 			}
 			next.release();
 		}
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "a//b", "/a", "t/", "s;p", "a,b", "..", "a\\b", "100%", "a+b", " a" })
-	@DisplayName("Only the lock of the given key is released")
-	void releasesTheOneThatIsNamed(String key) {
-		this.otherLocks.acquire(key);
-		assertThat(this.endpoint.release(key, null, SecurityContext.NONE)).isEqualTo(new ReleaseDescriptor(true, null));
-	}
-
-	@ParameterizedTest
-	@ValueSource(ints = { 0, -1, 1001 })
-	@DisplayName("An invalid limit of a page is refused")
-	void refusesLimits(int limit) {
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.locks(null, limit))
-			.satisfies((ex) -> assertThat(ex.getReason())
-				.isEqualTo("The limit of a page is " + limit + ", which is not from 1 to 1000"));
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "PT-1S", "P36501D", "PT2562047788015215H" })
-	@DisplayName("An invalid minimum time is refused")
-	void refusesTimes(Duration heldFor) {
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.locks(null, null, null, null, null, heldFor, null, null))
-			.satisfies(
-					(ex) -> assertThat(ex.getReason()).startsWith("'heldFor' is " + heldFor + ", which is not from"));
-	}
-
-	@Test
-	@DisplayName("Invalid cursors and keys are refused")
-	void refusesWhatMakesNoSense() {
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.locks("<script>", null))
-			.satisfies(
-					(ex) -> assertThat(ex.getReason()).startsWith("The cursor does not come").doesNotContain("script"));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.lock(" "))
-			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.release(" ", null, SecurityContext.NONE))
-			.satisfies((ex) -> assertThat(ex.getReason()).startsWith("A lock's key must not be blank"));
 	}
 
 	@Test

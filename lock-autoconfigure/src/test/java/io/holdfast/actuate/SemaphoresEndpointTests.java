@@ -16,8 +16,6 @@ import io.holdfast.engine.fleet.StandingQuery.State;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
@@ -165,30 +163,6 @@ class SemaphoresEndpointTests {
 		assertThat(this.endpoint.release("call/out", SecurityContext.NONE))
 			.isEqualTo(new ReleaseDescriptor(false, null));
 		assertThat(second.release().name()).isNotNull();
-	}
-
-	@ParameterizedTest
-	@ValueSource(ints = { -1, 1_000_000_001 })
-	@DisplayName("An invalid limit is refused")
-	void refusesLimits(int limit) {
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit("call", limit, false, SecurityContext.NONE))
-			.satisfies((ex) -> assertThat(ex.getReason())
-				.isEqualTo("limit of semaphore 'call' is " + limit + ", which is not from 0 to 1000000000"));
-	}
-
-	@Test
-	@DisplayName("Invalid keys, cursors and pages are refused")
-	void refusesWhatMakesNoSense() {
-		assertThatExceptionOfType(InvalidEndpointRequestException.class).isThrownBy(() -> this.endpoint.semaphore(" "));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.release(" ", SecurityContext.NONE));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.limit(" ", 1, null, SecurityContext.NONE));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.semaphores("nowhere", null));
-		assertThatExceptionOfType(InvalidEndpointRequestException.class)
-			.isThrownBy(() -> this.endpoint.semaphores(null, 0));
 	}
 
 }

@@ -15,7 +15,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.http.HttpMethod;
@@ -48,15 +47,13 @@ class ConsoleForgeryTests {
 
 	private static Instances redis;
 
-	private static String redisPort;
-
 	private static Browser page;
 
 	@BeforeAll
 	static void start() {
 		page = new Browser();
 		redis = new Instances();
-		redisPort = redis.start().context().getEnvironment().getRequiredProperty("spring.data.redis.port");
+		redis.start();
 	}
 
 	@AfterAll
@@ -149,10 +146,8 @@ class ConsoleForgeryTests {
 	}
 
 	private static ConfigurableApplicationContext run(WebApplicationType type, Class<?> application) {
-		return new SpringApplicationBuilder(application).web(type)
-			.run("--server.port=0", "--spring.data.redis.port=" + redisPort, "--spring.config.name=none",
-					"--holdfast.console.enabled=true", "--management.endpoints.web.exposure.include=*",
-					"--management.endpoints.access.default=unrestricted");
+		return redis.startOther(type, application, "--holdfast.console.enabled=true",
+				"--management.endpoints.web.exposure.include=*", "--management.endpoints.access.default=unrestricted");
 	}
 
 	enum Security {

@@ -3,7 +3,6 @@ package io.holdfast.sample;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.Stream;
 
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
@@ -19,7 +18,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
-import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -53,14 +51,12 @@ class ConsoleServingTests {
 
 	private static Instances redis;
 
-	private static String redisPort;
-
 	private final List<ConfigurableApplicationContext> started = new ArrayList<>();
 
 	@BeforeAll
 	static void startRedis() {
 		redis = new Instances();
-		redisPort = redis.start().context().getEnvironment().getRequiredProperty("spring.data.redis.port");
+		redis.start();
 	}
 
 	@AfterAll
@@ -74,11 +70,7 @@ class ConsoleServingTests {
 	}
 
 	private ConfigurableApplicationContext run(WebApplicationType type, Class<?> application, String... properties) {
-		ConfigurableApplicationContext context = new SpringApplicationBuilder(application).web(type)
-			.run(Stream
-				.concat(Stream.of("--server.port=0", "--spring.data.redis.port=" + redisPort,
-						"--spring.config.name=none"), Stream.of(properties))
-				.toArray(String[]::new));
+		ConfigurableApplicationContext context = redis.startOther(type, application, properties);
 		this.started.add(context);
 		return context;
 	}

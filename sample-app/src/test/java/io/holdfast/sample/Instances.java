@@ -8,7 +8,10 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Stream;
 
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.http.HttpMethod;
 import org.springframework.test.web.servlet.client.RestTestClient;
@@ -49,6 +52,17 @@ class Instances implements AutoCloseable {
 		ConfigurableApplicationContext context = SampleApplication.application().run(args.toArray(String[]::new));
 		this.contexts.push(context);
 		return new Instance(context, context.getEnvironment().getRequiredProperty("local.server.port"));
+	}
+
+	/**
+	 * Starts another application, with the console, on the Redis of the first instance.
+	 */
+	ConfigurableApplicationContext startOther(WebApplicationType type, Class<?> application, String... properties) {
+		return new SpringApplicationBuilder(application).web(type)
+			.run(Stream
+				.concat(Stream.of("--server.port=0", "--spring.data.redis.port=" + this.redisPort,
+						"--spring.config.name=none"), Stream.of(properties))
+				.toArray(String[]::new));
 	}
 
 	/** Stops the first instance last, because Redis stops with it. */
