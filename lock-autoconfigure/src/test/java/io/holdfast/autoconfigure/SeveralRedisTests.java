@@ -18,7 +18,6 @@ import org.junit.jupiter.api.Test;
 
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.annotation.Value;
-import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -124,7 +123,6 @@ class SeveralRedisTests extends TwoRedisTestCase {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
 	static class PrimaryConnection {
 
 		@Bean

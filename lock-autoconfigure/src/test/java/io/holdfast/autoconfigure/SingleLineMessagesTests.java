@@ -18,6 +18,7 @@ import io.holdfast.actuate.LocksEndpoint;
 import io.holdfast.actuate.SemaphoresEndpoint;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.TestApplication;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.DisplayName;
@@ -29,7 +30,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.actuate.endpoint.SecurityContext;
-import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -225,8 +225,7 @@ class SingleLineMessagesTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
-	@Import(Shop.class)
+	@Import({ TestApplication.class, Shop.class })
 	static class Application {
 
 		@EventListener

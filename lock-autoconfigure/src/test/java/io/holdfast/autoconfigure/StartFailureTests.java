@@ -15,6 +15,7 @@ import io.holdfast.aop.MethodObserver;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.optimistic.OptimisticTransactions;
 import io.holdfast.testing.ForeignConnectionFactory;
+import io.holdfast.testing.TestApplication;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,7 +26,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 
 import org.springframework.boot.WebApplicationType;
-import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -73,7 +73,7 @@ class StartFailureTests {
 
 	private String failToStart(SpringApplicationBuilder application, String... args) {
 		int before = this.output.length();
-		assertThatException().isThrownBy(() -> application.sources(Application.class)
+		assertThatException().isThrownBy(() -> application.sources(TestApplication.class)
 			.web(WebApplicationType.NONE)
 			.properties("holdfast.backend=memory")
 			.run(args));
@@ -174,7 +174,8 @@ class StartFailureTests {
 				List.of("--holdfast.backend=redis", "--holdfast.redis.fail-over-grace=true", "--my.lease=31s"));
 		args.removeIf((other) -> other.startsWith(arg.substring(0, arg.indexOf('=') + 1)));
 		args.add(arg);
-		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(Application.class, Catalogue.class)
+		try (ConfigurableApplicationContext context = new SpringApplicationBuilder(TestApplication.class,
+				Catalogue.class)
 			.web(WebApplicationType.NONE)
 			.run(args.toArray(String[]::new))) {
 			assertThat(context.isRunning()).isTrue();
@@ -230,11 +231,6 @@ class StartFailureTests {
 		assertThat(failToStart(new SpringApplicationBuilder().environment(environment), "--holdfast.enabled=false"))
 			.contains("'0ms'", "'holdfast.lock.keep-warm'", "System Environment Property \"" + variable + "\"",
 					"this property was removed. Delete it:");
-	}
-
-	@EnableAutoConfiguration
-	static class Application {
-
 	}
 
 	static class Stock {

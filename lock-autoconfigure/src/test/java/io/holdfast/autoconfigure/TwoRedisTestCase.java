@@ -18,10 +18,10 @@ import org.junit.jupiter.api.AfterEach;
 
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.annotation.Value;
-import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
@@ -94,7 +94,7 @@ abstract class TwoRedisTestCase {
 	 * Beans as in {@code docs/services.md}.
 	 */
 	@Configuration(proxyBeanMethods = false)
-	@EnableAutoConfiguration
+	@Import(TestApplication.class)
 	static class Orders {
 
 		@Bean(defaultCandidate = false)
