@@ -5,7 +5,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-import io.holdfast.LeaseStoreException;
 import io.holdfast.LockNotAcquiredException;
 import io.holdfast.NotAcquiredException.Reason;
 import io.holdfast.annotation.DistributedLock;
@@ -17,8 +16,6 @@ import io.reactivex.rxjava3.core.Single;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
@@ -104,22 +101,9 @@ class LaterWayOutTests extends LockedTestCase {
 			.verify(SOON);
 	}
 
-	@ParameterizedTest
-	@EnumSource(names = { "INTERRUPTED", "SELF_BLOCKED" })
-	@DisplayName("Interrupts and self-blocked calls take no way out")
-	void noWayOut(Reason reason) {
-		this.locks.refusing(reason);
-		assertThat(failure(this.skipping.future())).isInstanceOf(LockNotAcquiredException.class);
-		StepVerifier.create(this.skipping.mono()).expectError(LockNotAcquiredException.class).verify(SOON);
-	}
-
 	@Test
-	@DisplayName("Failures of the store, and of locks that the method takes itself, take no way out")
-	void otherFailures() {
-		this.locks.failing(new LeaseStoreException("a", "no answer", null));
-		assertThat(failure(this.skipping.future())).isInstanceOf(LeaseStoreException.class);
-		StepVerifier.create(this.skipping.mono()).expectError(LeaseStoreException.class).verify(SOON);
-		this.locks.failing(null);
+	@DisplayName("Failures of locks that the method takes itself take no way out")
+	void nestedFailure() {
 		this.locks.refusing(null);
 		StepVerifier.create(this.skipping.nested()).expectError(LockNotAcquiredException.class).verify(SOON);
 	}
