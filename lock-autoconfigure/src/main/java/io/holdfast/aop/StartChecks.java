@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Collection;
 import java.util.List;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
@@ -12,7 +13,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.InitializingBean;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -271,11 +275,13 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 	private void refuseCallback(AnnotatedMethod annotated) {
 		if (annotated.source() instanceof Method && this.bean.isCallback(annotated.method(), this.type)) {
 			boolean init = this.bean.isInit(annotated.method(), this.type);
+			boolean inferred = List.of("close", "shutdown").contains(annotated.method().getName());
 			throw annotated.invalid(
 					"has no effect, because the container calls the method past the bean's proxy, when it "
 							+ (init ? "creates" : "destroys") + " the bean",
 					"Call an annotated method of another bean from it, or use the service there"
-							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent" : ""));
+							+ (init ? ", or do the work in an @EventListener for ApplicationReadyEvent"
+									: inferred ? ", or prevent the call by @Bean(destroyMethod = \"\")" : ""));
 		}
 	}
 
@@ -321,17 +327,30 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 		/** Return whether a method is called when the bean is created. */
 		boolean isInit(Method method, Class<?> type) {
 			return this.called && (AnnotatedMethod.isAnnotated(method, POST_CONSTRUCT)
-					|| is(method, "afterPropertiesSet", InitializingBean.class, type));
+					|| is(method, "afterPropertiesSet", InitializingBean.class, type)
+					|| is(method, defined(BeanDefinition::getInitMethodName), type, type));
 		}
 
 		private boolean isDestroy(Method method, Class<?> type) {
-			boolean prototype = this.factory.containsBeanDefinition(this.name)
-					&& this.factory.getMergedBeanDefinition(this.name).isPrototype();
-			return this.called && !prototype && (AnnotatedMethod.isAnnotated(method, PRE_DESTROY)
-					|| is(method, "destroy", DisposableBean.class, type));
+			String destroy = defined(BeanDefinition::getDestroyMethodName);
+			if ((destroy != null) ? destroy.equals(AbstractBeanDefinition.INFER_METHOD)
+					: AutoCloseable.class.isAssignableFrom(type)) {
+				destroy = DisposableBean.class.isAssignableFrom(type) ? "destroy"
+						: ClassUtils.hasMethod(type, "close") ? "close" : "shutdown";
+			}
+			// The default stop(Runnable) of a SmartLifecycle calls stop() past the proxy.
+			return this.called && !BeanDefinition.SCOPE_PROTOTYPE.equals(defined(BeanDefinition::getScope))
+					&& (AnnotatedMethod.isAnnotated(method, PRE_DESTROY)
+							|| is(method, "destroy", DisposableBean.class, type)
+							|| is(method, "stop", SmartLifecycle.class, type) || is(method, destroy, type, type));
 		}
 
-		private static boolean is(Method method, String name, Class<?> callback, Class<?> type) {
+		private @Nullable String defined(Function<BeanDefinition, @Nullable String> attribute) {
+			return this.factory.containsBeanDefinition(this.name)
+					? attribute.apply(this.factory.getMergedBeanDefinition(this.name)) : null;
+		}
+
+		private static boolean is(Method method, @Nullable String name, Class<?> callback, Class<?> type) {
 			return callback.isAssignableFrom(type) && method.getParameterCount() == 0 && method.getName().equals(name);
 		}
 

@@ -225,7 +225,7 @@ class BeanMethodTests extends LockedTestCase {
 			return new Job();
 		}
 
-		@Bean
+		@Bean(destroyMethod = "")
 		public Account account() {
 			return new Account();
 		}

@@ -14,6 +14,7 @@ import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -38,6 +39,43 @@ class ContainerCallbackTests extends LockedTestCase {
 	void destroyed(Class<?> type) {
 		assertThat(refusal(type)).hasMessageContainingAll("@Semaphore on", "when it destroys the bean",
 				"Call an annotated method of another bean");
+	}
+
+	@Test
+	@DisplayName("The init method that a bean definition names")
+	void namedInit() {
+		register("other", Other.class, Other::new, (definition) -> definition.setInitMethodName("init"));
+		assertThat(refusal()).hasMessageContaining("when it creates the bean");
+	}
+
+	@Test
+	@DisplayName("The destroy method that a bean definition names")
+	void namedDestroy() {
+		register("other", Other.class, Other::new, (definition) -> definition.setDestroyMethodName("destroy"));
+		assertThat(refusal()).hasMessageContaining("when it destroys the bean");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { Closes.class, ShutsDown.class })
+	@DisplayName("Destroy methods of @Bean methods, whose names Spring infers")
+	void inferred(Class<?> configuration) {
+		assertThat(refusal(configuration)).hasMessageContainingAll("when it destroys the bean",
+				"@Bean(destroyMethod = \"\")");
+	}
+
+	@Test
+	@DisplayName("The close method of an AutoCloseable bean, and stop of a SmartLifecycle, whose stop(Runnable) calls it")
+	void withoutProxy() {
+		assertThat(refusal(Closeable.class)).hasMessageContaining("when it destroys the bean");
+		assertThat(refusal(Phased.class)).hasMessageContaining("when it destroys the bean");
+	}
+
+	@Test
+	@DisplayName("A close method is accepted if the container does not call it")
+	void notInferred() {
+		start(NotInferred.class);
+		bean(Resource.class).close();
+		assertThat(this.locks.keys()).containsExactly("close");
 	}
 
 	@Test
@@ -122,6 +160,74 @@ class ContainerCallbackTests extends LockedTestCase {
 		@Override
 		@DistributedLock(name = "singletons")
 		public void afterSingletonsInstantiated() {
+		}
+
+	}
+
+	static class Resource {
+
+		@DistributedLock(name = "close")
+		public void close() {
+		}
+
+	}
+
+	static class Closeable extends Resource implements AutoCloseable {
+
+	}
+
+	static class Service {
+
+		@DistributedLock(name = "close")
+		public void shutdown() {
+		}
+
+	}
+
+	static class Phased implements SmartLifecycle {
+
+		@Override
+		public void start() {
+		}
+
+		@Override
+		@DistributedLock(name = "stop")
+		public void stop() {
+		}
+
+		@Override
+		public boolean isRunning() {
+			return true;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Closes {
+
+		@Bean
+		Resource resource() {
+			return new Resource();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ShutsDown {
+
+		@Bean
+		Service service() {
+			return new Service();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class NotInferred {
+
+		@Bean(destroyMethod = "")
+		Resource resource() {
+			return new Resource();
 		}
 
 	}
