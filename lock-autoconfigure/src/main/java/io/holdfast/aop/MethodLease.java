@@ -129,8 +129,9 @@ final class MethodLease {
 	 */
 	void acquire() throws Throwable {
 		TransactionShare transaction = (joinsTransaction()
-				&& TransactionSynchronizationManager.isActualTransactionActive()) ? SpringTransactionBinding.current()
-						: null;
+				&& (TransactionSynchronizationManager.isActualTransactionActive()
+						|| TransactionSynchronizationManager.hasResource(TransactionShare.class)))
+								? SpringTransactionBinding.current() : null;
 		LeaseRequest<?> requested = (transaction != null) ? within(LeaseContext.current().within(transaction))
 				: this.request;
 		if (requested instanceof LockRequest lock && lock.isFenced() && OwnTransaction.raisesToken(this.invocation,

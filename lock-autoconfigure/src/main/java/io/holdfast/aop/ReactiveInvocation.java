@@ -301,7 +301,6 @@ final class ReactiveInvocation {
 		 */
 		static Mono<TransactionShare> join() {
 			return TransactionSynchronizationManager.forCurrentTransaction()
-				.filter(TransactionSynchronizationManager::isActualTransactionActive)
 				.mapNotNull(Transaction::of)
 				.onErrorComplete(NoTransactionException.class);
 		}
@@ -310,6 +309,9 @@ final class ReactiveInvocation {
 			// Callbacks after the commit run without synchronization, but under the kept
 			// leases.
 			TransactionShare bound = (TransactionShare) current.getResource(Transaction.class);
+			if (!current.isActualTransactionActive()) {
+				return TransactionShare.outside(bound);
+			}
 			return (bound != null && !bound.suspended) ? bound : current.isSynchronizationActive()
 					? new Transaction(current, new TransactionShare(bound)).begin() : null;
 		}

@@ -25,11 +25,16 @@ public final class SpringTransactionBinding implements TransactionBinding {
 	/**
 	 * Join the transaction of the current thread.
 	 * @return the share of the transaction, or {@code null} if there is no transaction
-	 * with synchronization
+	 * with synchronization. While a transaction is suspended without another transaction,
+	 * a share that keeps no leases
 	 */
 	static @Nullable TransactionShare current() {
-		return (POSSIBLE && TransactionSynchronizationManager.isActualTransactionActive()
-				&& TransactionSynchronizationManager.isSynchronizationActive()) ? Releases.share() : null;
+		if (!POSSIBLE) {
+			return null;
+		}
+		return (TransactionSynchronizationManager.isActualTransactionActive()
+				&& TransactionSynchronizationManager.isSynchronizationActive()) ? Releases.share() : TransactionShare
+					.outside((TransactionShare) TransactionSynchronizationManager.getResource(TransactionShare.class));
 	}
 
 	/**
@@ -53,10 +58,11 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		 * thousands, for each access to them.
 		 */
 		static TransactionShare share() {
-			TransactionShare bound = (TransactionShare) TransactionSynchronizationManager.getResource(Releases.class);
+			TransactionShare bound = (TransactionShare) TransactionSynchronizationManager
+				.getResource(TransactionShare.class);
 			if (bound != null && bound.isCompleted()) {
 				// Completed on another thread.
-				TransactionSynchronizationManager.unbindResource(Releases.class);
+				TransactionSynchronizationManager.unbindResource(TransactionShare.class);
 				bound = null;
 			}
 			if (bound != null && !bound.suspended) {
@@ -74,8 +80,8 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		}
 
 		private void bind() {
-			TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class);
-			TransactionSynchronizationManager.bindResource(Releases.class, this.share);
+			TransactionSynchronizationManager.unbindResourceIfPossible(TransactionShare.class);
+			TransactionSynchronizationManager.bindResource(TransactionShare.class, this.share);
 		}
 
 		/**
@@ -104,7 +110,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		 */
 		@Override
 		public void beforeCompletion() {
-			TransactionSynchronizationManager.unbindResourceIfPossible(Releases.class);
+			TransactionSynchronizationManager.unbindResourceIfPossible(TransactionShare.class);
 			moveToEnd();
 		}
 
@@ -127,8 +133,8 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		@Override
 		public void afterCompletion(int status) {
 			// Bound again if a callback acquired the first lock of the transaction.
-			if (TransactionSynchronizationManager.getResource(Releases.class) == this.share) {
-				TransactionSynchronizationManager.unbindResource(Releases.class);
+			if (TransactionSynchronizationManager.getResource(TransactionShare.class) == this.share) {
+				TransactionSynchronizationManager.unbindResource(TransactionShare.class);
 			}
 			if (!this.replaced) {
 				this.share.release(status == STATUS_ROLLED_BACK);

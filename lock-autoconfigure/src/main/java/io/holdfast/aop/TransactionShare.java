@@ -63,6 +63,21 @@ final class TransactionShare implements TransactionBinding.Participation {
 		this.outer = outer;
 	}
 
+	/**
+	 * Return the share of calls outside the suspended transaction of a thread or chain:
+	 * they are nested in its leases, and release their own leases at their end.
+	 * @param bound the bound share, or {@code null}
+	 * @return the share, or {@code null} if no transaction is suspended
+	 */
+	static @Nullable TransactionShare outside(@Nullable TransactionShare bound) {
+		if (bound == null || !bound.suspended) {
+			return null;
+		}
+		TransactionShare share = new TransactionShare(bound);
+		share.completed = true;
+		return share;
+	}
+
 	@Override
 	public synchronized List<Lease> leases(String key) {
 		List<Lease> outerLeases = (this.outer != null) ? this.outer.leases(key) : List.of();

@@ -19,11 +19,13 @@ import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
 import org.assertj.core.api.InstanceOfAssertFactories;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -157,12 +159,17 @@ class SeveralCallsInTransactionTests {
 		awaitFree();
 	}
 
-	@Test
-	@DisplayName("Calls in a transaction of their own run under the lock that the suspended transaction keeps, however acquired")
-	void inner() {
-		TestTransactions manager = new TestTransactions();
-		TransactionTemplate inner = new TransactionTemplate(manager, REQUIRES_NEW);
-		List<Supplier<String>> calls = List.of(this.shop::now, () -> this.shop.later().join());
+	@ParameterizedTest
+	@ValueSource(
+			ints = { TransactionDefinition.PROPAGATION_REQUIRES_NEW, TransactionDefinition.PROPAGATION_NOT_SUPPORTED })
+	@DisplayName("Calls in a transaction of their own or in none run under the lock that the suspended transaction keeps, however acquired")
+	void inner(int propagation) {
+		TestTransactions manager = new RecordingTransactions((event) -> {
+		});
+		TransactionTemplate inner = new TransactionTemplate(manager, new DefaultTransactionDefinition(propagation));
+		LockService locks = this.first.getBean(LockService.class);
+		List<Supplier<String>> calls = List.of(this.shop::now, () -> this.shop.later().join(),
+				() -> locks.<String, RuntimeException>withLock("job", () -> "now"));
 		for (Supplier<String> first : calls) {
 			for (Supplier<String> second : calls) {
 				new TransactionTemplate(manager).executeWithoutResult((status) -> {
@@ -181,12 +188,14 @@ class SeveralCallsInTransactionTests {
 		}
 	}
 
-	@Test
-	@DisplayName("Chains in a transaction of their own run under the lock that the suspended transaction keeps")
-	void innerChains() {
-		ReactiveTestTransactions manager = new ReactiveTestTransactions((event) -> {
-		});
-		TransactionalOperator inner = TransactionalOperator.create(manager, REQUIRES_NEW);
+	@ParameterizedTest
+	@ValueSource(
+			ints = { TransactionDefinition.PROPAGATION_REQUIRES_NEW, TransactionDefinition.PROPAGATION_NOT_SUPPORTED })
+	@DisplayName("Chains in a transaction of their own or in none run under the lock that the suspended transaction keeps")
+	void innerChains(int propagation) {
+		ReactiveTestTransactions manager = new SuspendableTransactions();
+		TransactionalOperator inner = TransactionalOperator.create(manager,
+				new DefaultTransactionDefinition(propagation));
 		Mono<String> chain = Mono.defer(this.shop::chain);
 		Mono<Boolean> calls = chain.then(chain.as(inner::transactional))
 			.then(chain.then(chain.as(inner::transactional)).as(inner::transactional))
@@ -214,6 +223,39 @@ class SeveralCallsInTransactionTests {
 			.block(SOON)).isEqualTo("chain");
 		assertThat(run).hasValue(2);
 		awaitFree();
+	}
+
+	/** Reactive transactions that may be suspended without another transaction. */
+	private static final class SuspendableTransactions extends ReactiveTestTransactions {
+
+		private static final long serialVersionUID = 1L;
+
+		SuspendableTransactions() {
+			super((event) -> {
+			});
+		}
+
+		@Override
+		protected Object doGetTransaction(TransactionSynchronizationManager manager) {
+			return manager;
+		}
+
+		@Override
+		protected boolean isExistingTransaction(Object transaction) {
+			return ((TransactionSynchronizationManager) transaction).isActualTransactionActive();
+		}
+
+		@Override
+		protected Mono<Object> doSuspend(TransactionSynchronizationManager manager, Object transaction) {
+			return Mono.just(transaction);
+		}
+
+		@Override
+		protected Mono<Void> doResume(TransactionSynchronizationManager manager, @Nullable Object transaction,
+				Object suspended) {
+			return Mono.empty();
+		}
+
 	}
 
 	/** Phase of the end of a transaction. */
