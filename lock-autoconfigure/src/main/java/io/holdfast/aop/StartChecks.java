@@ -46,6 +46,8 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 
 	private static final String POST_CONSTRUCT = "jakarta.annotation.PostConstruct";
 
+	private static final String AUTOWIRED = "org.springframework.beans.factory.annotation.Autowired";
+
 	private static final String PRE_DESTROY = "jakarta.annotation.PreDestroy";
 
 	/**
@@ -326,7 +328,8 @@ record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 
 		/** Return whether a method is called when the bean is created. */
 		boolean isInit(Method method, Class<?> type) {
-			return this.called && (AnnotatedMethod.isAnnotated(method, POST_CONSTRUCT)
+			return this.called && (Stream.of(POST_CONSTRUCT, AUTOWIRED)
+				.anyMatch((name) -> AnnotatedMethod.isAnnotated(method, name))
 					|| is(method, "afterPropertiesSet", InitializingBean.class, type)
 					|| is(method, defined(BeanDefinition::getInitMethodName), type, type));
 		}

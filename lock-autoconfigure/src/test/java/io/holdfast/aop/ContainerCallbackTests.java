@@ -13,10 +13,12 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.FactoryBean;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -27,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class ContainerCallbackTests extends LockedTestCase {
 
 	@ParameterizedTest
-	@ValueSource(classes = { AnnotatedInit.class, InterfaceInit.class })
+	@ValueSource(classes = { AnnotatedInit.class, InterfaceInit.class, InjectedInit.class })
 	void created(Class<?> type) {
 		assertThat(refusal(type)).hasMessageContainingAll("@DistributedLock on",
 				"has no effect, because the container calls the method past the bean's proxy, when it creates the bean",
@@ -121,6 +123,15 @@ class ContainerCallbackTests extends LockedTestCase {
 		@Override
 		@DistributedLock
 		public void afterPropertiesSet() {
+		}
+
+	}
+
+	static class InjectedInit {
+
+		@Autowired
+		@DistributedLock
+		public void begin(Environment environment) {
 		}
 
 	}
