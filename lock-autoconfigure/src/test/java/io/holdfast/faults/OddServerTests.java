@@ -27,6 +27,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -229,6 +230,19 @@ class OddServerTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("A wrong password for the sentinel: the error names its property")
+	void wrongPasswordOfSentinel() {
+		RedisServer sentinel = this.redis.startServer("--sentinel", "--requirepass", "other");
+		try (Instance instance = Fleet.on(this.redis)
+			.start("spring.data.redis.sentinel.master=main",
+					"spring.data.redis.sentinel.nodes=" + sentinel.host() + ":" + sentinel.port(),
+					"spring.data.redis.sentinel.password=wrong")) {
+			await("trouble with the password").atMost(SOON)
+				.until(() -> trouble(instance).contains("spring.data.redis.sentinel.password"));
+		}
+	}
+
+	@Test
 	@DisplayName("A wrong or missing password: the application starts, and the store's trouble is reported")
 	void wrongPassword() {
 		Fleet fleet = fleet("--requirepass", "secret");
@@ -263,6 +277,19 @@ class OddServerTests extends RedisTestCase {
 		}
 		instance.assertHandsOverTo(other);
 		other.assertHandsOverTo(instance);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "database=99, DB index is out of range", "client-name=a b, Client names cannot contain spaces" })
+	@DisplayName("Settings that Redis refuses while a connection is opened: the error quotes Redis and the properties,"
+			+ " and names no key")
+	void refusedSetting(String setting, String reason) {
+		try (Instance instance = fleet().start("spring.data.redis." + setting)) {
+			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire(REQUEST))
+				.withMessageContainingAll("Redis cannot be reached (see spring.data.redis.*)",
+						"Unable to connect to 127.0.0.1", reason)
+				.withMessageNotContaining(this.redis.keyPrefix());
+		}
 	}
 
 	@Configuration(proxyBeanMethods = false)

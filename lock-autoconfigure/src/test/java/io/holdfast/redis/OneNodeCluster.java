@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import io.holdfast.testing.RedisCluster;
+import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +34,10 @@ public final class OneNodeCluster {
 	public OneNodeCluster(TestRedis redis) {
 		this.cluster = redis.startCluster(1);
 		redis.closeAtEnd(() -> this.opened.forEach(LettuceConnectionFactory::destroy));
+	}
+
+	RedisServer node() {
+		return this.cluster.nodes().get(0);
 	}
 
 	RedisClusterConfiguration configuration() {

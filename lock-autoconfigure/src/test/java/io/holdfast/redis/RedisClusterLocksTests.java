@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockMode;
 import io.holdfast.LockRequest;
@@ -15,6 +16,7 @@ import io.holdfast.engine.EngineSettings;
 import io.holdfast.engine.Idleness;
 import io.holdfast.engine.LeaseEngine;
 import io.holdfast.redis.key.TestOptions;
+import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -29,6 +31,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -89,6 +92,26 @@ class RedisClusterLocksTests extends RedisTestCase {
 			forget(view, SlotHash.getSlot("lock:" + key));
 			assertThat(locks.acquire(key).release()).isEqualTo(ReleaseResult.RELEASED);
 		}
+	}
+
+	@Test
+	@DisplayName("A request waits for a cluster that is down, but allows reads")
+	void readsWhenDown() {
+		int other = SlotHash.getSlot("lock:other");
+		LockService locks = locks();
+		locks.acquire("key7").release();
+		RedisServer node = this.cluster.node();
+		node.run((commands) -> commands.configSet("cluster-allow-reads-when-down", "yes"));
+		node.run((commands) -> commands.clusterDelSlots(other));
+		await("the end of grants").atMost(PATIENCE)
+			.untilAsserted(() -> assertThatExceptionOfType(LeaseStoreException.class)
+				.isThrownBy(() -> locks.tryAcquire("key7").ifPresent(LockLease::release))
+				.withMessageContaining("cluster is down"));
+		CompletableFuture<LockLease> waiting = locks.acquireAsync(LockRequest.of("key7").waitTime(PATIENCE));
+		assertThat(locks.status("key7").isLocked()).isFalse();
+		assertThat(waiting).isNotDone();
+		node.run((commands) -> commands.clusterAddSlots(other));
+		assertThat(waiting).succeedsWithin(PATIENCE).satisfies(LockLease::release);
 	}
 
 	/**

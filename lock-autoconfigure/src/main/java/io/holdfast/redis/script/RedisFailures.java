@@ -1,5 +1,6 @@
 package io.holdfast.redis.script;
 
+import java.security.cert.CertificateException;
 import java.util.Objects;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
@@ -24,7 +25,7 @@ public final class RedisFailures {
 	 */
 	private static final Pattern TEMPORARY = Pattern
 		.compile("\\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|UNBLOCKED)\\b"
-				+ "|\\bstale replica\\b|\\bwith replica instances\\b|\\bmax number of clients\\b");
+				+ "|\\bstale replica\\b|\\bwith replica instances\\b|\\bmax number of clients\\b|\\bcluster is down\\b");
 
 	/**
 	 * Errors of a server that may no longer be the master. A former master answers with
@@ -67,6 +68,9 @@ public final class RedisFailures {
 	/** Errors about a missing command, or a missing right to a command, for all keys. */
 	private static final Pattern OF_COMMANDS = Pattern
 		.compile("permissions to run |can't run |" + NO_COMMAND.pattern());
+
+	/** Error of the connection to a sentinel, in the words of Lettuce. */
+	private static final Pattern SENTINEL = Pattern.compile("\\bRedis Sentinel\\b");
 
 	private static final Pattern NO_LOGIN = Pattern.compile("\\b(NOAUTH|WRONGPASS)\\b|\\binvalid password\\b");
 
@@ -192,8 +196,9 @@ public final class RedisFailures {
 		}
 		text = find(error, NO_LOGIN);
 		if (text != null) {
-			return refused("Redis refuses the application's user or password (spring.data.redis.username, "
-					+ "spring.data.redis.password), and grants nothing without a login: " + text, false, error);
+			String prefix = "spring.data.redis." + ((find(error, SENTINEL) != null) ? "sentinel." : "");
+			return refused("Redis refuses the application's user or password (" + prefix + "username, " + prefix
+					+ "password), and grants nothing without a login: " + text, false, error);
 		}
 		text = find(error, Pattern.compile("\\bOOM\\b"));
 		if (text != null) {
@@ -209,23 +214,24 @@ public final class RedisFailures {
 		if (text != null) {
 			return refused("Redis cannot serve this now: " + text, true, error);
 		}
+		String address = chain(error)
+			.filter((each) -> each instanceof RedisConnectionException && each.getCause() != null)
+			.map((each) -> (each.getMessage() != null) ? each.getMessage() + ": " : "")
+			.findFirst()
+			.orElse(null);
 		text = find(error, REFUSED);
-		if (text != null) {
+		if (text != null && address == null) {
 			return StoreCommandException.refused("Redis refused the command for '" + subject + "': " + text, false,
 					"Redis refused a command: " + text, error);
 		}
-		if (answer) {
+		if (text == null && answer) {
 			// An unknown error, such as an error of a proxy.
 			return refused("Redis cannot serve this now: " + deepest(error), true, error);
 		}
 		// The failure concerns no key, and users may not know the key.
-		String address = chain(error)
-			.filter((each) -> each instanceof RedisConnectionException && each.getCause() != null)
-			.map((each) -> each.getMessage() + ": ")
-			.findFirst()
-			.orElse("");
-		return new StoreCommandException(
-				"Redis cannot be reached (see spring.data.redis.*): " + address + deepest(error), true, error);
+		String message = "Redis cannot be reached (see spring.data.redis.*): " + Objects.requireNonNullElse(address, "")
+				+ deepest(error);
+		return (text != null) ? refused(message, false, error) : new StoreCommandException(message, true, error);
 	}
 
 	private static StoreCommandException refused(String message, boolean temporary, Throwable error) {
@@ -267,8 +273,9 @@ public final class RedisFailures {
 		if (cause instanceof CancellationException) {
 			return "its connection was closed";
 		}
-		if (cause instanceof Error) {
-			// The message of a missing class is its name alone.
+		if (cause instanceof Error || cause instanceof CertificateException) {
+			// The message of a missing class is its name alone, of an expired
+			// certificate a date.
 			return cause.toString();
 		}
 		return (cause.getMessage() != null) ? withoutArguments(cause.getMessage()) : cause.getClass().getSimpleName();

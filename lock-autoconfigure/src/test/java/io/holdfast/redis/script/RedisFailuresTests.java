@@ -1,15 +1,23 @@
 package io.holdfast.redis.script;
 
+import java.net.ConnectException;
+import java.security.cert.CertificateExpiredException;
 import java.util.stream.Stream;
 
 import io.holdfast.engine.store.StoreCommandException;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.lettuce.core.RedisConnectionException;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.data.redis.RedisConnectionFailureException;
 import org.springframework.data.redis.RedisSystemException;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -26,6 +34,8 @@ class RedisFailuresTests {
 			"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
 			"NOREPLICAS Not enough good replicas to write.", "ERR max number of clients reached",
 			"ERR Can not execute the command on a stale replica script: f3, on @user_script:7.",
+			"ERR Script attempted to execute a write command while the cluster is down and readonly script: f3, on @user_script:7.",
+			"Lua script attempted to execute a command while the cluster is down script: f3",
 			"ERR WAIT cannot be used with replica instances.", "Command timed out after 1 second(s)",
 			"Connection is closed", "Connection refused: localhost/127.0.0.1:6379" })
 	@DisplayName("Temporary trouble is a temporary failure without a key")
@@ -97,6 +107,44 @@ class RedisFailuresTests {
 		assertThat(RedisFailures.of(wrapped(text), "lock:a"))
 			.hasMessageEndingWith("(spring.data.redis.username, spring.data.redis.password), and grants nothing without"
 					+ " a login: " + text);
+	}
+
+	@Test
+	@DisplayName("The message of a login that a sentinel refused names the sentinel's properties")
+	void loginAtSentinel() {
+		assertThat(RedisFailures.of(connecting("Cannot connect Redis Sentinel at redis://redis.example:26379",
+				new RedisCommandExecutionException("WRONGPASS invalid username-password pair")), "lock:a"))
+			.hasMessageContaining("(spring.data.redis.sentinel.username, spring.data.redis.sentinel.password)");
+	}
+
+	static Stream<Arguments> connecting() {
+		return Stream.of(
+				Arguments.of("Unable to connect to redis.example:6379",
+						new RedisCommandExecutionException("ERR DB index is out of range"), false,
+						"Unable to connect to redis.example:6379: ERR DB index is out of range"),
+				Arguments.of("Unable to connect to redis.example:6379", new ConnectException("Connection refused"),
+						true, "Unable to connect to redis.example:6379: Connection refused"),
+				Arguments.of("Unable to connect to redis.example:6379",
+						new CertificateExpiredException("NotAfter: Sun Feb 01 00:00:00 UTC 2026"), true,
+						"Unable to connect to redis.example:6379: java.security.cert.CertificateExpiredException:"
+								+ " NotAfter: Sun Feb 01 00:00:00 UTC 2026"),
+				Arguments.of(null, new RedisCommandTimeoutException("Cannot obtain master using SENTINEL MASTER"), true,
+						"Cannot obtain master using SENTINEL MASTER"));
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	@DisplayName("The message of a connection that cannot be opened names the properties, the address and the reason,"
+			+ " and no key")
+	void connecting(@Nullable String message, Throwable cause, boolean temporary, String shown) {
+		StoreCommandException failure = RedisFailures.of(connecting(message, cause), "lock:a");
+		assertThat(failure).hasMessage("Redis cannot be reached (see spring.data.redis.*): " + shown);
+		assertThat(failure.isTemporary()).isEqualTo(temporary);
+	}
+
+	private static Exception connecting(@Nullable String message, Throwable cause) {
+		return new RedisConnectionFailureException("Unable to connect to Redis",
+				new RedisConnectionException(message, cause));
 	}
 
 	@Test
