@@ -4,6 +4,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 import io.holdfast.LeaseLostEvent;
 import io.holdfast.LeaseLostException;
@@ -14,6 +16,8 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.SemaphoreRequest;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -34,15 +38,65 @@ class LossEventTests extends ScriptedEngine {
 		this.engine.onLost(this.events::add);
 	}
 
-	@Test
-	void aLossEventHasKeyNameTimeAndReason() {
-		LockLease lease = granted(REQUEST.name("stock"), 10);
-		this.store.elapse(10_000);
-		this.store.last("renew 1").renewed(false);
+	/**
+	 * Loss of a lease.
+	 *
+	 * @param request the request
+	 * @param cause the cause of the loss
+	 * @param heldMillis the time held
+	 * @param reason the reason in the event
+	 */
+	record Loss(LockRequest request, Consumer<LossEventTests> cause, long heldMillis, String reason) {
+	}
+
+	static Stream<Loss> losses() {
+		return Stream.of(new Loss(REQUEST.name("stock"), (test) -> {
+			test.store.elapse(10_000);
+			test.store.last("renew 1").renewed(false);
+		}, 10_000, ANOTHER), new Loss(REQUEST.maxHold(Duration.ofSeconds(40)), (test) -> {
+			// The whole process stands still, beyond the maxHold.
+			test.store.pause(60_000);
+			test.store.elapse(1);
+		}, 29_698, "it was not renewed in time"), new Loss(REQUEST, (test) -> {
+			test.store.answerAtOnce("renew 1 for 30000", (command) -> command.fail(true));
+			test.store.elapse(30_000);
+		}, 29_698, "it was not renewed in time, as its last renewal failed: trouble"),
+				new Loss(REQUEST.maxHold(Duration.ofSeconds(30)), (test) -> {
+					test.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
+					test.store.elapse(50_000);
+				}, 49_698, "it was held for longer than its maxHold"), new Loss(REQUEST.autoRenew(false), (test) -> {
+					test.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
+					test.store.answerAtOnce("force 1", (command) -> command.forced(true));
+					assertThat(test.service.forceRelease("k")).isTrue();
+				}, 0, "it was released by force"), new Loss(REQUEST.autoRenew(false), (test) -> {
+					test.engine.shutDown(Duration.ofSeconds(2));
+					test.store.elapse(2000);
+				}, 2000, "this instance shut down before it was released"),
+				new Loss(REQUEST.autoRenew(false), (test) -> {
+					// The expiry is not detected.
+					test.store.pause(40_000);
+					test.lease.releaseAsync();
+				}, 29_698, TOO_LONG), new Loss(REQUEST.minHold(Duration.ofSeconds(20)), (test) -> {
+					CompletableFuture<ReleaseResult> result = test.lease.releaseAsync();
+					test.store.last("retain 1").retained(false);
+					assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
+				}, 0, ANOTHER));
+	}
+
+	private LockLease lease;
+
+	@ParameterizedTest
+	@MethodSource("losses")
+	void aLossHasOneEventWithKeyNameTimeAndReason(Loss loss) {
+		this.lease = granted(loss.request(), 10);
+		loss.cause().accept(this);
 		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
-			.containsExactly(new LeaseLostEvent("k", "stock", 0, Duration.ofSeconds(10), ANOTHER));
-		lease.releaseAsync();
-		assertThat(this.events).hasSize(1);
+			.containsExactly(new LeaseLostEvent("k", loss.request().name(), 0, Duration.ofMillis(loss.heldMillis()),
+					loss.reason()));
+		this.store.answerAtOnce("release 1", (command) -> command.released(false));
+		this.store.elapse(40_000);
+		this.lease.releaseAsync();
+		assertThat(this.events).as("no second event at a late release").hasSize(1);
 	}
 
 	@Test
@@ -58,63 +112,6 @@ class LossEventTests extends ScriptedEngine {
 	}
 
 	@Test
-	void timeHeldAndReasonOfAnExpiryDoNotDependOnItsDetection() {
-		// This maxHold passes after the expiry.
-		granted(REQUEST.maxHold(Duration.ofSeconds(40)), 10);
-		// The whole process stands still.
-		this.store.pause(60_000);
-		this.store.elapse(1);
-		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
-			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), "it was not renewed in time"));
-	}
-
-	@Test
-	void theReasonNamesTheFailureOfTheLastRenewal() {
-		granted(REQUEST, 10);
-		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.fail(true));
-		this.store.elapse(30_000);
-		assertThat(this.events).extracting(LeaseLostEvent::reason)
-			.containsExactly("it was not renewed in time, as its last renewal failed: trouble");
-	}
-
-	@Test
-	void theEndOfMaxHoldIsALoss() {
-		granted(REQUEST.maxHold(Duration.ofSeconds(30)), 10);
-		this.store.answerAtOnce("renew 1 for 30000", (command) -> command.renewed(true));
-		this.store.elapse(50_000);
-		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
-			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(49_698),
-					"it was held for longer than its maxHold"));
-	}
-
-	@Test
-	void aForcedReleaseIsALossAlsoWithoutRenewal() {
-		LockLease lease = granted(REQUEST.autoRenew(false), 10);
-		this.store.answerAtOnce("inspect", (command) -> command.owned(ID + ":1"));
-		this.store.answerAtOnce("force 1", (command) -> command.forced(true));
-		this.store.answerAtOnce("release 1", (command) -> command.released(false));
-		assertThat(this.service.forceRelease("k")).isTrue();
-		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
-			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ZERO, "it was released by force"));
-		this.store.elapse(40_000);
-		lease.release();
-		assertThat(this.events).as("no second event at the late release").hasSize(1);
-	}
-
-	@Test
-	void aLeaseEndedByAShutdownIsLost() {
-		LockLease lease = granted(REQUEST.autoRenew(false), 10);
-		this.engine.shutDown(Duration.ofSeconds(2));
-		this.store.elapse(2000);
-		assertThat(this.events).usingRecursiveFieldByFieldElementComparator()
-			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofSeconds(2),
-					"this instance shut down before it was released"));
-		this.store.elapse(40_000);
-		lease.releaseAsync();
-		assertThat(this.events).hasSize(1);
-	}
-
-	@Test
 	void anExpiredLeaseWithoutRenewalIsLostOnlyByALateRelease() {
 		LockLease lease = granted(REQUEST.autoRenew(false), 10);
 		this.store.elapse(40_000);
@@ -124,14 +121,6 @@ class LossEventTests extends ScriptedEngine {
 			.containsExactly(new LeaseLostEvent("k", null, 0, Duration.ofMillis(29_698), TOO_LONG));
 		lease.releaseAsync();
 		assertThat(this.events).hasSize(1);
-	}
-
-	@Test
-	void anUndetectedExpiryIsLostByALateRelease() {
-		LockLease lease = granted(REQUEST.autoRenew(false), 10);
-		this.store.pause(40_000);
-		lease.releaseAsync();
-		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(TOO_LONG);
 	}
 
 	@Test
@@ -199,15 +188,6 @@ class LossEventTests extends ScriptedEngine {
 			callbacks.get(i).run();
 		}
 		assertThat(lost).containsExactly("before");
-	}
-
-	@Test
-	void aTokenNotFoundByItsRetentionIsLost() {
-		LockLease lease = granted(REQUEST.minHold(Duration.ofSeconds(20)), 10);
-		CompletableFuture<ReleaseResult> result = lease.releaseAsync();
-		this.store.last("retain 1").retained(false);
-		assertThat(result).isCompletedWithValue(ReleaseResult.LOST);
-		assertThat(this.events).extracting(LeaseLostEvent::reason).containsExactly(ANOTHER);
 	}
 
 	@Test

@@ -54,13 +54,18 @@ class SharedQueryTests {
 				values) -> called.getName().equals(method) ? result.get() : called.invoke(target, values)));
 	}
 
+	/** Start callers, and wait until all of them wait for the answer. */
 	private List<Thread> start(List<FleetReport> answers) {
 		List<Thread> callers = new ArrayList<>();
 		for (int i = 0; i < CALLERS; i++) {
 			Thread caller = new Thread(() -> answers.add(Fleet.of(this.engine).reports(null)));
+			caller.setUncaughtExceptionHandler((thread, error) -> {
+			});
 			caller.start();
 			callers.add(caller);
 		}
+		await("all wait").until(() -> this.queries.get() > 0
+				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		return callers;
 	}
 
@@ -69,8 +74,6 @@ class SharedQueryTests {
 	void share() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
-		await("all wait").until(() -> this.queries.get() > 0
-				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		this.answer.complete(NONE);
 		for (Thread caller : callers) {
 			caller.join();
@@ -86,8 +89,6 @@ class SharedQueryTests {
 	void shareOfKey() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
-		await("all wait").until(() -> this.queries.get() > 0
-				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> first = this.answer;
 		this.answer = CompletableFuture.completedFuture(NONE);
 		assertThat(Fleet.of(this.engine).reports("order:7").silent()).containsExactly("1a2b3c4d");
@@ -104,10 +105,6 @@ class SharedQueryTests {
 	void shareFailure() throws InterruptedException {
 		List<FleetReport> answers = new CopyOnWriteArrayList<>();
 		List<Thread> callers = start(answers);
-		callers.forEach((caller) -> caller.setUncaughtExceptionHandler((thread, error) -> {
-		}));
-		await("all wait").until(() -> this.queries.get() > 0
-				&& callers.stream().allMatch((caller) -> caller.getState() == Thread.State.TIMED_WAITING));
 		CompletableFuture<Asked> failing = this.answer;
 		this.answer = CompletableFuture.completedFuture(NONE);
 		failing.completeExceptionally(new StoreCommandException("broken", true, null));

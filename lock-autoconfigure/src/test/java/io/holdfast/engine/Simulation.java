@@ -125,6 +125,12 @@ final class Simulation {
 		this.operator = new MemoryLeaseStore(this.world);
 	}
 
+	/** Create a simulation without a plan. */
+	static Simulation idle(Duration handoffTimeout) {
+		return new Simulation(new Plan(new Step.Setup(0, 0, 0, false, 0), List.of()), Mutant.NONE, false,
+				handoffTimeout);
+	}
+
 	/** Run a plan, and check its history. */
 	static Outcome run(Plan plan, Mutant mutant, boolean tracing) {
 		Simulation simulation = new Simulation(plan, mutant, tracing, SimulatedInstance.HANDOFF);
