@@ -113,21 +113,9 @@ abstract class OptimisticTransactionContract {
 	}
 
 	private static CompletableFuture<Void> onThreads(int count, Runnable task) {
-		return CompletableFuture.allOf(IntStream.range(0, count).mapToObj((i) -> {
-			CompletableFuture<Void> end = new CompletableFuture<>();
-			Thread thread = new Thread(() -> {
-				try {
-					task.run();
-					end.complete(null);
-				}
-				catch (Throwable ex) {
-					end.completeExceptionally(ex);
-				}
-			}, "counter");
-			thread.setDaemon(true);
-			thread.start();
-			return end;
-		}).toArray(CompletableFuture[]::new));
+		return CompletableFuture.allOf(IntStream.range(0, count)
+			.mapToObj((i) -> CompletableFuture.runAsync(task, (run) -> new Thread(run).start()))
+			.toArray(CompletableFuture[]::new));
 	}
 
 	@Test

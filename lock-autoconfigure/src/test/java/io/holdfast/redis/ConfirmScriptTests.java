@@ -152,35 +152,19 @@ class ConfirmScriptTests {
 					Stream.of("MONITOR", "main", this.server.host(), "" + this.server.port(), "1")
 						.map(String::getBytes)
 						.toArray(byte[][]::new)));
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(
-				new RedisSentinelConfiguration().master("main").sentinel(sentinel.host(), sentinel.port()),
-				TestRedis.clientConfiguration());
-		factory.afterPropertiesSet();
-		factory.start();
-		try {
-			this.observer.opsForValue().set("a", "ab:1", LIFE);
-			assertThat(confirm(connect(factory), "a ab:1")).containsExactly(true);
-		}
-		finally {
-			factory.destroy();
-		}
+		LettuceConnectionFactory factory = this.redis.connectionFactory(
+				new RedisSentinelConfiguration().master("main").sentinel(sentinel.host(), sentinel.port()));
+		this.observer.opsForValue().set("a", "ab:1", LIFE);
+		assertThat(confirm(connect(factory), "a ab:1")).containsExactly(true);
 	}
 
 	@Test
 	@DisplayName("A static master/replica configuration is refused by name")
 	void staticReplicas() {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(
-				new RedisStaticMasterReplicaConfiguration(this.server.host(), this.server.port()),
-				TestRedis.clientConfiguration());
-		factory.afterPropertiesSet();
-		factory.start();
-		try {
-			assertThatIllegalStateException().isThrownBy(() -> connect(factory))
-				.withMessageContaining("static master/replica configuration min-replicas cannot be used");
-		}
-		finally {
-			factory.destroy();
-		}
+		LettuceConnectionFactory factory = this.redis
+			.connectionFactory(new RedisStaticMasterReplicaConfiguration(this.server.host(), this.server.port()));
+		assertThatIllegalStateException().isThrownBy(() -> connect(factory))
+			.withMessageContaining("static master/replica configuration min-replicas cannot be used");
 	}
 
 }

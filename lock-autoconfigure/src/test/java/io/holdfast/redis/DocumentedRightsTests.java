@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-import io.holdfast.engine.store.Resource;
 import io.holdfast.engine.store.StoreDiagnostic;
 import io.holdfast.engine.store.StoreNotifications;
 import io.holdfast.redis.key.TestOptions;
@@ -17,7 +16,6 @@ import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -25,12 +23,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.data.redis.core.RedisCallback;
 import org.springframework.data.redis.core.StringRedisTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.mockito.Mockito.mock;
 
 /**
  * Each documented right that is missing is named at the start, before the first request.
@@ -47,42 +45,20 @@ class DocumentedRightsTests {
 
 	private static StringRedisTemplate observer;
 
-	private final LettuceConnectionFactory connections;
-
 	private final RedisLeaseStore store;
 
-	private final StoreNotifications wakeUps = new StoreNotifications() {
-
-		@Override
-		public void granted(Resource resource, String token, long fence, long ttlMillis) {
-		}
-
-		@Override
-		public void listening() {
-		}
-
-	};
-
-	DocumentedRightsTests() {
+	DocumentedRightsTests(TestRedis redis) {
 		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(server.host(), server.port());
 		configuration.setUsername("app");
 		configuration.setPassword("secret");
-		this.connections = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
-		this.connections.afterPropertiesSet();
-		this.connections.start();
-		this.store = new RedisLeaseStore(this.connections, TestOptions.defaults());
+		this.store = new RedisLeaseStore(redis.connectionFactory(configuration), TestOptions.defaults());
+		redis.closeAtEnd(this.store::close);
 	}
 
 	@BeforeAll
 	static void start(TestRedis redis) {
 		server = redis.startServer();
 		observer = new StringRedisTemplate(redis.connectionFactory(server.host(), server.port()));
-	}
-
-	@AfterEach
-	void close() {
-		this.store.close();
-		this.connections.destroy();
 	}
 
 	private static void allow(DocumentedRights rights) {
@@ -95,7 +71,7 @@ class DocumentedRightsTests {
 	}
 
 	private String findings() {
-		this.store.start(UUID.randomUUID().toString().replace("-", ""), this.wakeUps);
+		this.store.start(UUID.randomUUID().toString().replace("-", ""), mock(StoreNotifications.class));
 		return this.store.examine()
 			.orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS)
 			.join()

@@ -11,14 +11,12 @@ import io.holdfast.engine.store.FleetStore.Page;
 import io.holdfast.engine.store.LeaseStore;
 import io.holdfast.engine.store.Resource.Kind;
 import io.holdfast.redis.key.RedisStoreOptions;
-import io.holdfast.testing.RedisCluster;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.WithRedis;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import org.springframework.data.redis.connection.RedisConnectionFactory;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import static io.holdfast.engine.Locks.lock;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -33,24 +31,10 @@ class FleetInClusterTests {
 
 	private static final int NODES = 3;
 
-	private final RedisCluster cluster;
-
-	FleetInClusterTests(TestRedis redis) {
-		this.cluster = redis.startCluster(NODES);
-	}
-
 	@Test
 	@DisplayName("Locks on all nodes are found once")
-	void findsAll() {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(this.cluster.configuration(),
-				TestRedis.clientConfiguration());
-		factory.afterPropertiesSet();
-		factory.start();
-		findsAll(factory);
-		factory.destroy();
-	}
-
-	private void findsAll(RedisConnectionFactory factory) {
+	void findsAll(TestRedis redis) {
+		RedisConnectionFactory factory = redis.connectionFactory(redis.startCluster(NODES).configuration());
 		findsAll(factory, "lock:");
 		// All on the same node.
 		findsAll(factory, "{app}:lock:");

@@ -6,7 +6,6 @@ import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.FaultProxy;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
-import io.holdfast.testing.TestRedis;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -39,11 +38,7 @@ abstract class OwnServerTestCase extends RedisTestCase {
 		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration("127.0.0.1", this.server.port());
 		configuration.setUsername("app");
 		configuration.setPassword("secret");
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
-		factory.afterPropertiesSet();
-		factory.start();
-		this.redis.closeAtEnd(factory::destroy);
-		return factory;
+		return this.redis.connectionFactory(configuration);
 	}
 
 	/** Set a user's rights: its name, and the rules of {@code ACL SETUSER}. */

@@ -14,7 +14,6 @@ import io.holdfast.redis.key.RedisStoreOptions.Replicas;
 import io.holdfast.redis.key.TestOptions;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
-import io.holdfast.testing.TestRedis;
 import org.assertj.core.api.AbstractStringAssert;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +24,6 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -63,13 +61,6 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		return new StringRedisTemplate(this.redis.connectionFactory(server.host(), server.port()));
 	}
 
-	private LettuceConnectionFactory connect(RedisConfiguration configuration) {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration, TestRedis.clientConfiguration());
-		this.redis.closeAtEnd(factory::destroy);
-		factory.afterPropertiesSet();
-		return factory;
-	}
-
 	private RedisLeaseStore store(RedisConnectionFactory factory) {
 		return new RedisLeaseStore(factory, TestOptions.defaults());
 	}
@@ -94,7 +85,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 
 	private List<StoreDiagnostic> examineAs(RedisServer server, String... rights) {
 		setUser(server, rights);
-		return examine(connect(user(server)));
+		return examine(this.redis.connectionFactory(user(server)));
 	}
 
 	private void setUser(RedisServer server, String... rights) {
@@ -131,7 +122,7 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		setUser(server, with("resetkeys", "~{shop}:*", "resetchannels", "&{shop}:*"));
 		RedisStoreOptions options = new RedisStoreOptions("{shop}:lock:", "{shop}:semaphore:", "{shop}:wake:", null,
 				Duration.ofHours(1), Duration.ofSeconds(5), false, "{shop}:fleet", null, null);
-		assertThat(examine(new RedisLeaseStore(connect(user(server)), options))).isEmpty();
+		assertThat(examine(new RedisLeaseStore(this.redis.connectionFactory(user(server)), options))).isEmpty();
 	}
 
 	@Test
@@ -212,10 +203,10 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		startReplica(server);
 		assertThat(examineWaiting(factory)).isEmpty();
 		setUser(server, NARROW);
-		assertFinding(examineWaiting(connect(user(server))))
+		assertFinding(examineWaiting(this.redis.connectionFactory(user(server))))
 			.endsWith("allow it the commands wait, or set holdfast.redis.min-replicas to 0");
 		setUser(server, with("+wait"));
-		assertThat(examineWaiting(connect(user(server)))).isEmpty();
+		assertThat(examineWaiting(this.redis.connectionFactory(user(server)))).isEmpty();
 	}
 
 	private List<StoreDiagnostic> examineWaiting(RedisConnectionFactory factory) {
@@ -233,10 +224,11 @@ class RedisDiagnosticsTests extends RedisTestCase {
 		RedisServer master = this.redis.startServer();
 		RedisStaticMasterReplicaConfiguration configuration = new RedisStaticMasterReplicaConfiguration(master.host(),
 				master.port());
-		assertFinding(examine(connect(configuration))).contains("has no replica", "although replicas are configured");
+		assertFinding(examine(this.redis.connectionFactory(configuration))).contains("has no replica",
+				"although replicas are configured");
 		RedisServer replica = startReplica(master);
 		configuration.addNode(replica.host(), replica.port());
-		assertThat(examine(connect(configuration))).isEmpty();
+		assertThat(examine(this.redis.connectionFactory(configuration))).isEmpty();
 	}
 
 	@Test
@@ -250,7 +242,8 @@ class RedisDiagnosticsTests extends RedisTestCase {
 				Stream.of("MONITOR", "main", master.host(), "" + master.port(), "1")
 					.map(String::getBytes)
 					.toArray(byte[][]::new)));
-		assertFinding(examine(connect(configuration))).contains("has no replica", "although Sentinel is configured");
+		assertFinding(examine(this.redis.connectionFactory(configuration))).contains("has no replica",
+				"although Sentinel is configured");
 	}
 
 	@Test
@@ -295,13 +288,14 @@ class RedisDiagnosticsTests extends RedisTestCase {
 				options.channelPrefix(), null, options.fenceRetention(), options.handoffTimeout(), false, "other",
 				Duration.ofSeconds(30), null);
 		setUser(server, with("-info", "~other", "~other:report*"));
-		List<StoreDiagnostic> findings = examine(new RedisLeaseStore(connect(user(server)), grace));
+		List<StoreDiagnostic> findings = examine(
+				new RedisLeaseStore(this.redis.connectionFactory(user(server)), grace));
 		assertThat(findings).filteredOn(StoreDiagnostic::certain)
 			.extracting(StoreDiagnostic::text)
 			.anySatisfy((text) -> assertThat(text).contains("that locks or semaphores need", "info"))
 			.anySatisfy((text) -> assertThat(text).contains("other:server"));
 		setUser(server, with("~other*"));
-		assertThat(examine(new RedisLeaseStore(connect(user(server)), grace))).isEmpty();
+		assertThat(examine(new RedisLeaseStore(this.redis.connectionFactory(user(server)), grace))).isEmpty();
 	}
 
 	@ParameterizedTest

@@ -30,6 +30,8 @@ import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.PipelinedRedisFuture;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.mockito.ArgumentMatchers.any;
@@ -116,17 +118,6 @@ class ReplicaConfirmationsTests {
 	}
 
 	@Test
-	void grantsAreConfirmedAfterALackOfThreads() throws Exception {
-		willThrow(new OutOfMemoryError("unable to create native thread")).willCallRealMethod()
-			.given(this.threads)
-			.start(any(), any());
-		assertFails(granted("a"), false, "unable to create native thread");
-		CompletableFuture<AcquireReply> later = granted("b");
-		sent().answer(2, true);
-		assertThat(later).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
-	}
-
-	@Test
 	void otherAnswersPassAtOnce() {
 		Busy busy = new Busy(100, 7, false, null, 0, 0, false);
 		assertThat(confirmed(CompletableFuture.completedFuture(busy), "a", "t")).isCompletedWithValue(busy);
@@ -199,37 +190,41 @@ class ReplicaConfirmationsTests {
 		assertThat(this.connections).hasSize(2);
 	}
 
-	@Test
-	void anErrorIsAnswered() throws Exception {
-		CompletableFuture<AcquireReply> answer = granted("a");
-		Sent command = sent();
-		command.stands.complete(List.of(1L));
-		command.replicas.completeExceptionally(new IllegalStateException("UNBLOCKED force unblock"));
-		assertFails(answer, false, "UNBLOCKED");
-		CompletableFuture<AcquireReply> next = granted("b");
-		sent().answer(2, true);
-		assertThat(next).succeedsWithin(PATIENCE);
+	enum Failure {
+
+		NO_THREAD("unable to create native thread"), NO_CONNECTION("refused"), NOT_SENT("not sent"), ERROR("UNBLOCKED");
+
+		private final String text;
+
+		Failure(String text) {
+			this.text = text;
+		}
+
 	}
 
-	@Test
-	void aConnectionThatIsNotToBeHadIsTriedAgainForTheNextGrant() throws Exception {
-		this.refused = true;
-		assertFails(granted("a"), false, "refused");
-		assertFails(granted("b"), false, "refused");
+	@ParameterizedTest
+	@EnumSource
+	void aFailureIsToldAndTheNextGrantIsConfirmed(Failure failure) throws Exception {
+		if (failure == Failure.NO_THREAD) {
+			willThrow(new OutOfMemoryError(failure.text)).willCallRealMethod().given(this.threads).start(any(), any());
+		}
+		this.refused = failure == Failure.NO_CONNECTION;
+		this.unusable = failure == Failure.NOT_SENT;
+		CompletableFuture<AcquireReply> answer = granted("a");
+		if (failure == Failure.ERROR) {
+			Sent command = sent();
+			command.stands.complete(List.of(1L));
+			command.replicas.completeExceptionally(new IllegalStateException("UNBLOCKED force unblock"));
+		}
+		assertFails(answer, false, failure.text);
+		if (this.refused) {
+			assertFails(granted("b"), false, failure.text);
+		}
 		this.refused = false;
+		this.unusable = false;
 		CompletableFuture<AcquireReply> next = granted("c");
 		sent().answer(2, true);
-		assertThat(next).succeedsWithin(PATIENCE);
-	}
-
-	@Test
-	void aFailureOnTheWayToTheDriverIsToldAndTheNextGrantIsConfirmed() throws Exception {
-		this.unusable = true;
-		assertFails(granted("a"), false, "not sent");
-		this.unusable = false;
-		CompletableFuture<AcquireReply> next = granted("b");
-		sent().answer(2, true);
-		assertThat(next).succeedsWithin(PATIENCE);
+		assertThat(next).succeedsWithin(PATIENCE).isEqualTo(GRANTED);
 	}
 
 	@Test

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 
+import org.springframework.data.redis.connection.RedisConfiguration;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -89,8 +90,16 @@ public final class TestRedis implements AutoCloseable {
 	 * @return a new, started factory, which is closed at the end of the test
 	 */
 	public LettuceConnectionFactory connectionFactory(String host, int port) {
-		LettuceConnectionFactory factory = new LettuceConnectionFactory(new RedisStandaloneConfiguration(host, port),
-				clientConfiguration());
+		return connectionFactory(new RedisStandaloneConfiguration(host, port));
+	}
+
+	/**
+	 * Connect to servers like another application.
+	 * @param configuration the servers
+	 * @return a new, started factory, which is closed at the end of the test
+	 */
+	public LettuceConnectionFactory connectionFactory(RedisConfiguration configuration) {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory(configuration, clientConfiguration());
 		this.cleanUp.push(factory::destroy);
 		factory.afterPropertiesSet();
 		factory.start();

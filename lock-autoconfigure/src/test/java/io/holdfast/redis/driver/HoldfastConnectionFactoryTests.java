@@ -60,19 +60,16 @@ import static org.mockito.Mockito.withSettings;
  */
 class HoldfastConnectionFactoryTests extends RedisTestCase {
 
-	private static HoldfastConnectionFactory own(RedisConnectionFactory application) {
-		return HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.MAX_SILENCE, new DaemonThreads());
+	private HoldfastConnectionFactory own(RedisConnectionFactory application) {
+		HoldfastConnectionFactory own = HoldfastConnectionFactory.of(application, HoldfastConnectionFactory.MAX_SILENCE,
+				new DaemonThreads());
+		this.redis.closeAtEnd(own::destroy);
+		return own;
 	}
 
-	private static RedisConfiguration configurationOf(RedisConnectionFactory application) {
+	private RedisConfiguration configurationOf(RedisConnectionFactory application) {
 		HoldfastConnectionFactory own = own(application);
-		try {
-			return (RedisConfiguration) ReflectionTestUtils.getField(own, LettuceConnectionFactory.class,
-					"configuration");
-		}
-		finally {
-			own.destroy();
-		}
+		return (RedisConfiguration) ReflectionTestUtils.getField(own, LettuceConnectionFactory.class, "configuration");
 	}
 
 	static Stream<RedisConfiguration> configurations() {
@@ -112,25 +109,20 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 					.verifyPeer(SslVerifyMode.CA)
 					.startTls()
 					.build()));
-		try {
-			LettuceClientConfiguration client = own.getClientConfiguration();
-			assertThat(client.getClientOptions()).hasValueSatisfying((used) -> {
-				assertThat(used.isAutoReconnect()).isTrue();
-				assertThat(used.isSuspendReconnectOnProtocolFailure()).isFalse();
-				assertThat(used.getRequestQueueSize()).isEqualTo(17);
-				assertThat(used.getSocketOptions().isKeepAlive()).isTrue();
-				assertThat(used.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofSeconds(2));
-			});
-			assertThat(client.getClientName()).hasValue("shop");
-			assertThat(client.getReadFrom()).hasValue(ReadFrom.REPLICA_PREFERRED);
-			assertThat(client.getCommandTimeout()).as("for a handshake").isEqualTo(Duration.ofSeconds(5));
-			assertThat(client.isUseSsl()).isTrue();
-			assertThat(client.isStartTls()).isTrue();
-			assertThat(client.getVerifyMode()).isEqualTo(SslVerifyMode.CA);
-		}
-		finally {
-			own.destroy();
-		}
+		LettuceClientConfiguration client = own.getClientConfiguration();
+		assertThat(client.getClientOptions()).hasValueSatisfying((used) -> {
+			assertThat(used.isAutoReconnect()).isTrue();
+			assertThat(used.isSuspendReconnectOnProtocolFailure()).isFalse();
+			assertThat(used.getRequestQueueSize()).isEqualTo(17);
+			assertThat(used.getSocketOptions().isKeepAlive()).isTrue();
+			assertThat(used.getSocketOptions().getConnectTimeout()).isEqualTo(Duration.ofSeconds(2));
+		});
+		assertThat(client.getClientName()).hasValue("shop");
+		assertThat(client.getReadFrom()).hasValue(ReadFrom.REPLICA_PREFERRED);
+		assertThat(client.getCommandTimeout()).as("for a handshake").isEqualTo(Duration.ofSeconds(5));
+		assertThat(client.isUseSsl()).isTrue();
+		assertThat(client.isStartTls()).isTrue();
+		assertThat(client.getVerifyMode()).isEqualTo(SslVerifyMode.CA);
 	}
 
 	@Test
@@ -154,13 +146,8 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 		HoldfastConnectionFactory own = own(
 				new LettuceConnectionFactory(new RedisClusterConfiguration().clusterNode("redis.example", 7000),
 						LettuceClientConfiguration.builder().clientOptions(options).build()));
-		try {
-			return ((ClusterClientOptions) own.getClientConfiguration().getClientOptions().orElseThrow())
-				.getTopologyRefreshOptions();
-		}
-		finally {
-			own.destroy();
-		}
+		return ((ClusterClientOptions) own.getClientConfiguration().getClientOptions().orElseThrow())
+			.getTopologyRefreshOptions();
 	}
 
 	static Stream<Arguments> timeouts() {
@@ -192,15 +179,10 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 					.clientOptions(ClientOptions.builder().timeoutOptions(timeouts).build())
 					.commandTimeout(Duration.ofSeconds(seconds))
 					.build()));
-		try {
-			assertThat(own.answerNanos())
-				.isEqualTo((expected == null) ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(expected));
-			assertThat(own.getClientConfiguration().getClientOptions().orElseThrow().getTimeoutOptions()).returns(false,
-					TimeoutOptions::isTimeoutCommands);
-		}
-		finally {
-			own.destroy();
-		}
+		assertThat(own.answerNanos())
+			.isEqualTo((expected == null) ? Long.MAX_VALUE : TimeUnit.SECONDS.toNanos(expected));
+		assertThat(own.getClientConfiguration().getClientOptions().orElseThrow().getTimeoutOptions()).returns(false,
+				TimeoutOptions::isTimeoutCommands);
 	}
 
 	@Test
@@ -252,17 +234,12 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 				this.redis.connectionFactory(server.host(), server.port()));
 		long before = connections(observer);
 		HoldfastConnectionFactory own = own(this.redis.connectionFactory(server.host(), server.port()));
-		try {
-			for (int i = 0; i < 2; i++) {
-				assertThat(connections(observer)).isEqualTo(before);
-				assertThat(own.getConnection().ping()).isEqualTo("PONG");
-				assertThat(connections(observer)).isEqualTo(before + 1);
-				own.stop();
-				await().until(() -> connections(observer) == before);
-			}
-		}
-		finally {
-			own.destroy();
+		for (int i = 0; i < 2; i++) {
+			assertThat(connections(observer)).isEqualTo(before);
+			assertThat(own.getConnection().ping()).isEqualTo("PONG");
+			assertThat(connections(observer)).isEqualTo(before + 1);
+			own.stop();
+			await().until(() -> connections(observer) == before);
 		}
 	}
 
