@@ -5,15 +5,21 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
+import io.holdfast.LeaseStoreException;
 import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.ReleaseResult;
+import io.holdfast.actuate.LocksEndpoint;
+import io.holdfast.actuate.ResourceDescriptor.Holder;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestRedis;
 import io.holdfast.testing.TestTransactions;
 import io.holdfast.testing.WithRedis;
@@ -23,12 +29,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.jedis.JedisConnectionFactory;
 import org.springframework.data.redis.core.StringRedisTemplate;
 import org.springframework.data.redis.listener.ChannelTopic;
 import org.springframework.data.redis.listener.RedisMessageListenerContainer;
@@ -39,6 +49,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import static io.holdfast.faults.Fleet.SOON;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
 
 /**
  * Other uses of Redis by an application neither disturb Holdfast nor are disturbed by
@@ -135,6 +147,67 @@ class CoexistenceTests {
 		this.fleet.observer().convertAndSend(this.valueKey, "third");
 		assertThat(received.next()).isEqualTo("third");
 		assertThat(received.messages).as("nothing of Holdfast's").isEmpty();
+	}
+
+	@Test
+	@DisplayName("Jedis: the application's connections are used for nothing")
+	void connectionsOfTheApplication() {
+		Instance instance = this.fleet.start(UnusableApplication.class, "holdfast.wake-up.handoff-timeout=60s");
+		Instance other = this.fleet.start(UnusableApplication.class, "holdfast.wake-up.handoff-timeout=60s");
+		this.fleet.awaitListening(2);
+		instance.assertHandsOverTo(other);
+		LeaseEngine engine = instance.engine();
+		assertThat(engine.examine()).succeedsWithin(SOON);
+		instance.close();
+		other.close();
+		this.fleet.awaitNothingLeft();
+	}
+
+	static class UnusableApplication extends TestApplication {
+
+		@Bean
+		JedisConnectionFactory unusable(@Value("${spring.data.redis.host}") String host,
+				@Value("${spring.data.redis.port}") int port) {
+			return new JedisConnectionFactory(new RedisStandaloneConfiguration(host, port)) {
+
+				@Override
+				public RedisConnection getConnection() {
+					throw new AssertionError("used");
+				}
+
+			};
+		}
+
+	}
+
+	@Test
+	@DisplayName("A hash at the lock's key: an error that names the key and the cure, and the hash is untouched")
+	void hashAtTheLockKey() {
+		Instance instance = this.fleet.start();
+		String lockKey = this.fleet.lockKey("settings");
+		this.fleet.observer().opsForHash().put(lockKey, "field", "value");
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.acquire("settings"))
+			.withMessageContaining("'" + lockKey + "'")
+			.withMessageContaining("holds something else")
+			.withMessageContaining("use another key")
+			.withMessageContaining("holdfast.lock.key-prefix")
+			.satisfies((ex) -> assertThat(ex.getKey()).isEqualTo("settings"));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.tryAcquire("settings"));
+		assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> instance.locks().status("settings"));
+		LeaseEngine engine = instance.engine();
+		assertThat(new LocksEndpoint(engine).lock("settings")).isNotNull().satisfies((seen) -> {
+			assertThat(seen.holders()).extracting(Holder::foreign, Holder::ttlMillis).containsExactly(tuple(true, -1L));
+			assertThat(seen.fencingToken()).isNull();
+		});
+		assertThat(new LocksEndpoint(engine).lock("free")).isNull();
+		assertThat(new LocksEndpoint(engine).locks(null, null).fleet().locks()).isEmpty();
+		assertThatExceptionOfType(LeaseStoreException.class)
+			.isThrownBy(() -> instance.locks().admin().forceRelease("settings"))
+			.withMessageContaining("holds something else");
+		assertThat(this.fleet.observer().opsForHash().entries(lockKey)).containsOnly(Map.entry("field", "value"));
+		assertThat(this.fleet.observer().getExpire(lockKey)).as("no expiry").isEqualTo(-1);
+		assertThat(this.fleet.queued("settings")).isZero();
+		assertThat(this.fleet.fence("settings")).isZero();
 	}
 
 	@Configuration(proxyBeanMethods = false)

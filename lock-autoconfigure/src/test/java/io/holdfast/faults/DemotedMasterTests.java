@@ -38,59 +38,55 @@ import static org.awaitility.Awaitility.await;
 @ExtendWith(OutputCaptureExtension.class)
 class DemotedMasterTests {
 
+	private final TestRedis redis;
+
+	private final RedisServer next;
+
+	private RedisServer old;
+
+	DemotedMasterTests(TestRedis redis) {
+		this.redis = redis;
+		this.next = redis.startServer();
+		this.old = redis.startServer();
+	}
+
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("The new master holds and grants leases after some seconds, although the old master stays connected")
-	void replaced(Former former, TestRedis redis, CapturedOutput output) {
-		RedisServer old = start(redis, former.settings);
-		RedisServer next = start(redis, List.of());
-		FaultProxy address = FaultProxy.to(old.host(), old.port());
-		redis.closeAtEnd(address::close);
-		replicate(next, old);
-		LockService locks = locks(redis, "spring.data.redis.port=" + address.port());
-		LockLease held = locks.acquire(LockRequest.of("held"));
-		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
-		next.run(RedisCommands::replicaofNoOne);
-		address.redirect(next.host(), next.port());
-		former.demotion.accept(old, next);
-		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
-		assertThat(held.isHeld()).isTrue();
-		held.extend(Duration.ofSeconds(10));
-		held.release();
+	void replaced(Former former, CapturedOutput output) {
+		this.old = this.redis.startServer(former.settings.toArray(String[]::new));
+		FaultProxy address = address();
+		replicate(this.next, this.old);
+		LockService locks = locks("spring.data.redis.port=" + address.port());
+		LockLease held = held(locks);
+		this.next.run(RedisCommands::replicaofNoOne);
+		address.redirect(this.next.host(), this.next.port());
+		former.demotion.accept(this.old, this.next);
+		assertGrantedBeside(held, locks);
 		assertThat(output).containsPattern("\\(.*" + former.word + ".*\\): its connection is opened again");
 	}
 
 	@Test
 	@DisplayName("With static replicas, the new master is found when the old master answers as a replica")
-	void staticReplicas(TestRedis redis) {
-		RedisServer old = start(redis, List.of());
-		RedisServer next = start(redis, List.of());
-		replicate(next, old);
-		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":" + old.port() + ","
-				+ next.host() + ":" + next.port());
-		LockLease held = locks.acquire(LockRequest.of("held"));
-		await().until(() -> isKnown(next, redis.keyPrefix() + "held"));
-		next.run(RedisCommands::replicaofNoOne);
-		old.run((commands) -> commands.replicaof(next.host(), next.port()));
-		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
-		assertThat(held.isHeld()).isTrue();
-		held.extend(Duration.ofSeconds(10));
-		held.release();
+	void staticReplicas() {
+		replicate(this.next, this.old);
+		LockService locks = locks(nodes());
+		LockLease held = held(locks);
+		this.next.run(RedisCommands::replicaofNoOne);
+		this.old.run((commands) -> commands.replicaof(this.next.host(), this.next.port()));
+		assertGrantedBeside(held, locks);
 	}
 
 	@Slow
 	@ParameterizedTest(name = "Wait time of {0} s")
 	@ValueSource(ints = { 0, 5 })
 	@DisplayName("With static replicas, the new master is found although the old master is dead")
-	void deadMaster(int seconds, TestRedis redis) {
-		RedisServer old = start(redis, List.of());
-		RedisServer next = start(redis, List.of());
-		replicate(next, old);
-		LockService locks = locks(redis, "spring.data.redis.masterreplica.nodes=" + old.host() + ":" + old.port() + ","
-				+ next.host() + ":" + next.port(), "spring.data.redis.timeout=2s");
+	void deadMaster(int seconds) {
+		replicate(this.next, this.old);
+		LockService locks = locks(nodes(), "spring.data.redis.timeout=2s");
 		locks.acquire("held").release();
-		old.kill();
-		next.run(RedisCommands::replicaofNoOne);
+		this.old.kill();
+		this.next.run(RedisCommands::replicaofNoOne);
 		await("a grant of the new master").atMost(Duration.ofSeconds(40))
 			.ignoreExceptionsInstanceOf(LeaseStoreException.class)
 			.until(() -> locks.tryAcquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(seconds))).isPresent());
@@ -98,31 +94,47 @@ class DemotedMasterTests {
 
 	@Test
 	@DisplayName("Grants are confirmed by the replicas of the new master, although the old master stays connected")
-	void confirmations(TestRedis redis) {
-		RedisServer old = start(redis, List.of());
-		RedisServer next = start(redis, List.of());
-		RedisServer third = start(redis, List.of());
-		FaultProxy address = FaultProxy.to(old.host(), old.port());
-		redis.closeAtEnd(address::close);
-		replicate(next, old);
-		replicate(third, next);
-		LockService locks = locks(redis, "spring.data.redis.port=" + address.port(), "holdfast.redis.min-replicas=1");
+	void confirmations() {
+		RedisServer third = this.redis.startServer();
+		FaultProxy address = address();
+		replicate(this.next, this.old);
+		replicate(third, this.next);
+		LockService locks = locks("spring.data.redis.port=" + address.port(), "holdfast.redis.min-replicas=1");
 		locks.acquire(LockRequest.of("held"));
-		next.run(RedisCommands::replicaofNoOne);
-		address.redirect(next.host(), next.port());
+		this.next.run(RedisCommands::replicaofNoOne);
+		address.redirect(this.next.host(), this.next.port());
 		// A replica without a link to its master, and so without new data.
-		old.run((commands) -> commands.replicaof(next.host(), 1));
+		this.old.run((commands) -> commands.replicaof(this.next.host(), 1));
 		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
 	}
 
-	private static RedisServer start(TestRedis redis, List<String> settings) {
-		RedisServer server = RedisServer.start(settings.toArray(String[]::new));
-		redis.closeAtEnd(server::close);
-		return server;
+	/** Put a proxy before the old master. */
+	private FaultProxy address() {
+		FaultProxy address = FaultProxy.to(this.old.host(), this.old.port());
+		this.redis.closeAtEnd(address::close);
+		return address;
 	}
 
-	private static LockService locks(TestRedis redis, String... properties) {
-		ConfigurableApplicationContext application = TestApplication.start(redis, TestApplication.class,
+	private String nodes() {
+		return "spring.data.redis.masterreplica.nodes=" + this.old.host() + ":" + this.old.port() + ","
+				+ this.next.host() + ":" + this.next.port();
+	}
+
+	private LockLease held(LockService locks) {
+		LockLease held = locks.acquire(LockRequest.of("held"));
+		await().until(() -> isKnown(this.next, this.redis.keyPrefix() + "held"));
+		return held;
+	}
+
+	private static void assertGrantedBeside(LockLease held, LockService locks) {
+		locks.acquire(LockRequest.of("wanted").waitTime(Duration.ofSeconds(8))).close();
+		assertThat(held.isHeld()).isTrue();
+		held.extend(Duration.ofSeconds(10));
+		held.release();
+	}
+
+	private LockService locks(String... properties) {
+		ConfigurableApplicationContext application = TestApplication.start(this.redis, TestApplication.class,
 				Stream.concat(Stream.of(properties), Stream.of("holdfast.lock.lease-time=10s")).toArray(String[]::new));
 		return application.getBean(LockService.class);
 	}

@@ -71,10 +71,11 @@ class RefusalHealthTests extends RedisTestCase {
 	@ParameterizedTest
 	@EnumSource
 	@DisplayName("The error of a server that refuses writes stays in health until each kind of request is granted"
-			+ " again")
-	void requests(Trouble trouble) {
+			+ " again; a check with a write reveals such a server without any request, and its end")
+	void refusedWrites(Trouble trouble) {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
 		Instance instance = start(fleet, NO_CHECKS);
+		check(instance);
 		fleet.onServer(trouble::begin);
 		assertUp(instance);
 		for (Use use : Use.values()) {
@@ -88,16 +89,6 @@ class RefusalHealthTests extends RedisTestCase {
 		assertDegraded(instance, trouble.word);
 		Use.PERMIT.acquire(instance).close();
 		assertUp(instance);
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	@DisplayName("A check with a write reveals such a server without any request, and its end, whatever was refused")
-	void checks(Trouble trouble) {
-		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
-		Instance instance = start(fleet, NO_CHECKS);
-		check(instance);
-		assertUp(instance);
 		fleet.onServer(trouble::begin);
 		check(instance);
 		assertDegraded(instance, trouble.word);
@@ -108,6 +99,20 @@ class RefusalHealthTests extends RedisTestCase {
 		check(instance);
 		assertUp(instance);
 		assertThat(fleet.keysBesidesFences()).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "MISSING_REPLICAS", "FAILED_SAVE" })
+	@DisplayName("F29 A refused release fails, and is repeated when the server accepts writes, long before the lease"
+			+ " ends")
+	void refusedRelease(Trouble trouble) {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer("--save", "3600 1"));
+		Claims claims = new Claims(fleet, "key", Duration.ofMinutes(5), start(fleet)).waitedForBy(start(fleet));
+		fleet.onServer(trouble::begin);
+		claims.assertReleaseRefused();
+		fleet.onServer(trouble::end);
+		claims.assertGranted();
+		fleet.awaitNothingLeft();
 	}
 
 	@Test

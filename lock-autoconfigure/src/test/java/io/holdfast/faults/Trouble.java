@@ -60,6 +60,7 @@ enum Trouble {
 		@Override
 		void begin(RedisConnection connection) {
 			try {
+				Files.deleteIfExists(file(connection));
 				Files.createFile(Files.createDirectory(file(connection)).resolve("in-the-way"));
 			}
 			catch (IOException ex) {
