@@ -89,6 +89,7 @@ class RefusalHealthTests extends RedisTestCase {
 		assertDegraded(instance, trouble.word);
 		Use.PERMIT.acquire(instance).close();
 		assertUp(instance);
+		fleet.awaitNothingLeft();
 		fleet.onServer(trouble::begin);
 		check(instance);
 		assertDegraded(instance, trouble.word);
