@@ -117,6 +117,24 @@ class RefusalHealthTests extends RedisTestCase {
 	}
 
 	@Test
+	@DisplayName("F29 Refused renewals: a lease is lost at its end and granted to its waiter when the server accepts"
+			+ " writes, and a longer lease goes on")
+	void refusedRenewal() throws InterruptedException {
+		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
+		Instance instance = start(fleet);
+		Instance other = start(fleet);
+		Claims kept = new Claims(fleet, "kept", Duration.ofSeconds(20), instance).waitedForBy(other);
+		Claims lost = new Claims(fleet, "lost", Duration.ofSeconds(3), instance).waitedForBy(other);
+		fleet.onServer(Trouble.MISSING_REPLICAS::begin);
+		lost.assertLostWithin(Duration.ofMillis(3500));
+		fleet.onServer(Trouble.MISSING_REPLICAS::end);
+		lost.assertGranted();
+		kept.assertHeld();
+		kept.assertHandedOver();
+		fleet.awaitNothingLeft();
+	}
+
+	@Test
 	@DisplayName("Silence of the server replaces an earlier error in health")
 	void silenceAfterError() {
 		Fleet fleet = Fleet.on(this.redis, this.redis.startServer());
