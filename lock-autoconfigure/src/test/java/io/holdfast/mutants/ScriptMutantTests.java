@@ -19,6 +19,8 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import io.holdfast.redis.key.RedisStoreOptions;
@@ -81,6 +83,9 @@ class ScriptMutantTests {
 
 	/** A server for the tests to share: a change can keep a server busy for ever. */
 	private static RedisServer server;
+
+	/** Line of a script that stands for a library. */
+	private static final Pattern LIBRARY = Pattern.compile("(?m)^-- (lib(?:-\\w+)?)$");
 
 	private final TestRedis redis;
 
@@ -202,7 +207,7 @@ class ScriptMutantTests {
 
 	/** Run all scripts that include a file with its change. */
 	private void apply(Mutant mutant) {
-		files().put(mutant.file(), mutant.text());
+		TESTS.keySet().forEach((file) -> files().put(file + ".lua", text(file, mutant)));
 		try {
 			Method assembly = Script.class.getDeclaredMethod("of", String.class);
 			assembly.setAccessible(true);
@@ -372,6 +377,12 @@ class ScriptMutantTests {
 		catch (ReflectiveOperationException ex) {
 			throw new IllegalStateException(ex);
 		}
+	}
+
+	/** Return the text of a file with its libraries, one of which may be changed. */
+	private static String text(String file, Mutant mutant) {
+		String text = mutant.file().equals(file + ".lua") ? mutant.text() : text(file);
+		return LIBRARY.matcher(text).replaceAll((library) -> Matcher.quoteReplacement(text(library.group(1), mutant)));
 	}
 
 	private static String text(String file) {
