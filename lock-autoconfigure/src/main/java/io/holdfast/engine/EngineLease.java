@@ -53,9 +53,9 @@ abstract class EngineLease implements Lease, LeaseInternals {
 		return openHolds().stream().collect(Collectors.toMap((hold) -> hold.resource().key(), Function.identity()));
 	}
 
-	/** Return the fencing tokens of the holds. */
+	/** Return the fencing tokens of the holds, also after the release of the lease. */
 	final List<Long> fences() {
-		return openHolds().stream().map((hold) -> hold.fence).toList();
+		return holds().stream().map((hold) -> hold.fence).toList();
 	}
 
 	@Override

@@ -154,6 +154,14 @@ class SlowObserverTests {
 		assertThat(observer.problems()).isEmpty();
 	}
 
+	@Test
+	@DisplayName("Observers that learn of a grant after the release get its fencing token")
+	void tokenAfterRelease() {
+		LockLease lease = this.service.acquire(REQUEST);
+		lease.release();
+		assertThat(((EngineLease) lease).fences()).containsExactly(lease.fencingToken());
+	}
+
 	/** Observer that blocks at an event. */
 	private final class Blocking implements RequestObserver {
 
