@@ -55,9 +55,11 @@ class ShardedChannelsTests extends RedisTestCase {
 			assertThat(engine.status().listening()).isFalse();
 			assertHandedOver(first, second);
 		});
-		// One warning by each instance.
-		assertThat(output.toString().split("WARN", -1)).hasSize(3);
-		assertThat(output.toString().split("Wake-ups are not received from Redis", -1)).hasSize(3);
+		// Lettuce warns of clients that other tests have left, when they are collected.
+		assertThat(output.toString().lines().filter((line) -> line.matches(".*WARN +\\[.*] i\\.h.*")))
+			.as("one warning by each instance")
+			.hasSize(2)
+			.allSatisfy((line) -> assertThat(line).contains("Wake-ups are not received from Redis"));
 	}
 
 	@Test
