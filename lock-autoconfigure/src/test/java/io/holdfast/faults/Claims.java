@@ -75,7 +75,8 @@ final class Claims {
 		Duration renewed = this.leaseTime.dividedBy(4).multipliedBy(3);
 		await("renewal of all kinds").atMost(SOON.plus(this.leaseTime))
 			.until(() -> this.requests.stream()
-				.allMatch((request) -> request.pool().leaseLeft(this.fleet, request.key()).compareTo(renewed) > 0));
+				.map((request) -> request.pool().leaseLeft(this.fleet, request.key()))
+				.toList(), (left) -> left.stream().allMatch((time) -> time.compareTo(renewed) > 0));
 	}
 
 	void assertHeld() {

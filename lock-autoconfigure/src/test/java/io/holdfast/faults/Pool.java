@@ -35,8 +35,10 @@ enum Pool {
 			  return redis.call('PTTL', KEYS[1])
 			end
 			local time = redis.call('TIME')
-			local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-			return first[2] and first[2] - time[1] * 1000 - math.floor(time[2] / 1000) or 0
+			local now = time[1] * 1000 + math.floor(time[2] / 1000)
+			-- Ended leases stay until the next acquisition.
+			local first = redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+			return first[2] and first[2] - now or 0
 			""", Long.class);
 
 	/** Return the number of shares that a test takes at the same time. */
@@ -75,7 +77,7 @@ enum Pool {
 	}
 
 	/**
-	 * Return the remaining time of the first lease to end, by Redis; zero without leases.
+	 * Return the remaining time of the next lease to end, by Redis; zero without leases.
 	 */
 	Duration leaseLeft(Fleet fleet, String key) {
 		Long left = fleet.observer().execute(LEASE_LEFT, List.of(holdersKey(fleet, key)));
