@@ -19,6 +19,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.SearchStrategy;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
@@ -34,6 +35,7 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 		afterName = "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration")
 @ConditionalOnClass({ DataSourceUtils.class, AbstractPlatformTransactionManager.class })
 @ConditionalOnBooleanProperty(name = "holdfast.enabled", matchIfMissing = true)
+@EnableConfigurationProperties(HoldfastProperties.class)
 @Import(FenceSchemaConfiguration.class)
 public final class HoldfastFenceAutoConfiguration {
 

@@ -8,6 +8,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.autoconfigure.contributor.CompositeHealthContributorConfiguration;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.HealthContributor;
@@ -22,6 +23,7 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnClass({ HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class })
 @ConditionalOnBean(LeaseEngine.class)
 @ConditionalOnEnabledHealthIndicator("holdfast")
+@EnableConfigurationProperties(HoldfastProperties.class)
 public final class HoldfastHealthAutoConfiguration
 		extends CompositeHealthContributorConfiguration<HoldfastHealthIndicator, LeaseEngine> {
 

@@ -8,6 +8,10 @@ import io.holdfast.LockLease;
 import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.actuate.HoldfastHealthIndicator;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
+import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.RedisServer;
 import io.holdfast.testing.RedisTestCase;
 import io.holdfast.testing.Slow;
@@ -86,6 +90,18 @@ class HealthTests extends RedisTestCase {
 				assertThat(lease.isHeld()).isTrue();
 			}
 		});
+	}
+
+	@Test
+	@DisplayName("The engine of an application without the auto-configuration of services has health")
+	void ownEngine() {
+		new ApplicationContextRunner()
+			.withConfiguration(AutoConfigurations.of(HealthContributorRegistryAutoConfiguration.class,
+					HealthContributorAutoConfiguration.class, HoldfastHealthAutoConfiguration.class))
+			.withBean(LeaseEngine.class,
+					() -> new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
+							EngineSettings.defaults()))
+			.run((context) -> assertThat(health(context).getStatus()).isEqualTo(Status.UP));
 	}
 
 	@Test

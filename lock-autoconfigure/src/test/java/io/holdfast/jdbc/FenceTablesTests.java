@@ -8,9 +8,14 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.KeyNamespace;
+import io.holdfast.LockRequest;
 import io.holdfast.LockService;
 import io.holdfast.annotation.DistributedLock;
 import io.holdfast.autoconfigure.HoldfastFenceAutoConfiguration;
+import io.holdfast.engine.DefaultLockService;
+import io.holdfast.engine.EngineSettings;
+import io.holdfast.engine.LeaseEngine;
+import io.holdfast.memory.MemoryLeaseStore;
 import io.holdfast.memory.MemoryLeases;
 import io.holdfast.testing.TestApplication;
 import io.holdfast.testing.TestDatabase;
@@ -24,6 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -35,6 +41,7 @@ import org.springframework.jdbc.BadSqlGrammarException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -224,6 +231,28 @@ class FenceTablesTests {
 			assertThat(cleanUp[0].isRunning()).isTrue();
 		});
 		assertThat(cleanUp[0].isRunning()).isFalse();
+	}
+
+	@Test
+	@DisplayName("The engine of an application without the auto-configuration of services has fences")
+	void ownEngine() {
+		LeaseEngine engine = new LeaseEngine(new MemoryLeaseStore(new MemoryLeases(System::nanoTime)),
+				EngineSettings.defaults());
+		new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastFenceAutoConfiguration.class))
+			.withUserConfiguration(Database.class)
+			.withBean(LeaseEngine.class, () -> engine)
+			.withBean(LockService.class, () -> new DefaultLockService(engine))
+			.withPropertyValues("holdfast.fence.jdbc.enabled=true", "holdfast.lock.key-prefix=shop:")
+			.run((context) -> {
+				JdbcTemplate jdbc = new JdbcTemplate(context.getBean("main", DataSource.class));
+				context.getBean(LockService.class)
+					.withLock(LockRequest.of("a").fenced(),
+							() -> new TransactionTemplate(context.getBean(JdbcTransactionManager.class))
+								.executeWithoutResult((status) -> jdbc.queryForList("SELECT 1")));
+				assertThat(names(jdbc)).containsExactly("shop:a");
+				context.getBean(Fences.class).reset("a");
+				assertThat(names(jdbc)).isEmpty();
+			});
 	}
 
 	private static String noTenant() {
