@@ -77,19 +77,18 @@ public final class UncontendedCallMain {
 		try (ConfigurableApplicationContext context = TestApplication.start(Stock.class, args[0],
 				Integer.parseInt(args[1]), args[2], List.of())) {
 			Stock stock = context.getBean(Stock.class);
+			StringRedisTemplate redis = context.getBean(StringRedisTemplate.class);
 			for (int i = 0; i < WARM_UP; i++) {
-				calls(stock);
+				calls(stock, redis);
 			}
-			// Other calls include the end of the previous release, which no caller
-			// awaits.
-			List<String> fewest = calls(stock);
+			List<String> fewest = calls(stock, redis);
 			for (int i = 1; i < MEASURED && fewest.size() > Integer.parseInt(args[3]); i++) {
-				List<String> calls = calls(stock);
+				List<String> calls = calls(stock, redis);
 				fewest = (calls.size() < fewest.size()) ? calls : fewest;
 			}
 			fewest.forEach(System.out::println);
 			System.out.println("calls: " + fewest.size());
-			printTypes(stock, context.getBean(StringRedisTemplate.class));
+			printTypes(stock, redis);
 		}
 	}
 
@@ -103,9 +102,7 @@ public final class UncontendedCallMain {
 		for (int i = 0; i < TYPED; i++) {
 			Types.TOUCHED.clear();
 			stock.touch("A1", (type) -> acquiring.merge(type, 1, Integer::sum));
-			// Answers of a connection come in order: this answer follows the answer to
-			// RELEASE.
-			redis.hasKey("any");
+			awaitRelease(redis);
 			Types.TOUCHED.forEach((type) -> releasing.merge(type, 1, Integer::sum));
 		}
 		Set<String> all = new TreeSet<>();
@@ -123,9 +120,18 @@ public final class UncontendedCallMain {
 		all.addAll(types);
 	}
 
-	private static List<String> calls(Stock stock) {
+	private static List<String> calls(Stock stock, StringRedisTemplate redis) {
+		awaitRelease(redis);
 		Calls.MADE.clear();
 		return stock.sell("A1");
+	}
+
+	/**
+	 * Wait for the end of the release, which no caller awaits: answers of a connection
+	 * come in order.
+	 */
+	private static void awaitRelease(StringRedisTemplate redis) {
+		redis.hasKey("any");
 	}
 
 	private static ElementMatcher<MethodDescription> isAccessor() {
