@@ -87,7 +87,7 @@ final class LeaseEngineLifecycle implements SmartLifecycle {
 	}
 
 	private static String describe(LeaseEngine engine) {
-		return "Holdfast is active: locks and permits are kept in " + engine.place() + "; waiters "
+		return "Holdfast keeps locks and permits in " + engine.place() + "; waiters "
 				+ (engine.status().polling() ? "ask at intervals" : "are woken by messages");
 	}
 

@@ -43,15 +43,15 @@ class IntroductionTests extends RedisTestCase {
 		ConfigurableApplicationContext shop = start("shop");
 		String instance = fleet(shop).instance();
 		shop.close();
-		String active = "Holdfast is active: locks and permits are kept in Redis at \\Q" + this.redis.host() + ":"
-				+ this.redis.port() + "\\E; waiters ";
-		assertThat(output.toString()).containsPattern(active + "are woken by messages; this is instance " + instance);
+		String keeps = "Holdfast keeps locks and permits in Redis at \\Q" + this.redis.host() + ":" + this.redis.port()
+				+ "\\E; waiters ";
+		assertThat(output.toString()).containsPattern(keeps + "are woken by messages; this is instance " + instance);
 		TestApplication
 			.start(this.redis.host(), this.redis.port(), this.redis.keyPrefix(),
 					List.of("holdfast.wake-up.mode=polling", "holdfast.redis.checks=false"))
 			.close();
-		assertThat(output.toString()).containsPattern(active + "ask at intervals");
-		assertThat(output.toString().split("Holdfast is active")).hasSize(3);
+		assertThat(output.toString()).containsPattern(keeps + "ask at intervals");
+		assertThat(output.toString().split("Holdfast keeps locks")).hasSize(3);
 	}
 
 	@Test
