@@ -92,9 +92,6 @@ final class Hold {
 	 */
 	volatile boolean endedByShutDown;
 
-	/** Number of unanswered extensions by the user to more than the lease time. */
-	private volatile int extensions;
-
 	/** Whether the minHold does not apply, because the work has failed. */
 	private volatile boolean minHoldWaived;
 
@@ -102,6 +99,9 @@ final class Hold {
 
 	/** Time until which the store certainly keeps the lease. */
 	private volatile long grantedUntil;
+
+	/** Time until which the store may keep the lease, because of unanswered renewals. */
+	private volatile long mayLastUntil;
 
 	/**
 	 * Time before {@link #grantedUntil} at which the hold counts as lost, in nanoseconds.
@@ -143,6 +143,7 @@ final class Hold {
 	Hold(Waiter requester, String token, long doubtSince, Granted granted, long sentAt, long now) {
 		this(requester, token, granted.fence(), doubtSince, now, now, 0);
 		this.grantedUntil = sentAt + validity(granted.ttlMillis());
+		this.mayLastUntil = this.grantedUntil;
 		this.claimed = granted.ttlMillis() < this.request.leaseMillis();
 		// Random: holds that are granted together should not be renewed together each
 		// time.
@@ -160,6 +161,7 @@ final class Hold {
 		this(requester, before.token, (before.resource().kind() == Kind.SEMAPHORE) ? before.fence : before.fence + 1,
 				before.doubtSince, now, before.grantedByStoreAt, before.handOvers + 1);
 		this.grantedUntil = before.grantedUntil;
+		this.mayLastUntil = before.mayLastUntil;
 		this.claimed = before.claimed;
 		this.renewAt = before.renewAt;
 	}
@@ -239,12 +241,12 @@ final class Hold {
 
 	/**
 	 * Return the token and terms of this hold for the store. The lease time covers the
-	 * remaining grant, which an extension by the user may have made longer than the
-	 * request's lease time.
+	 * remaining grant, which a nested lease or an extension by the user may have made
+	 * longer than the request's lease time.
 	 */
 	AcquireCommand toCommand(long now) {
 		long millis = Math.max(this.request.leaseMillis(),
-				TimeUnit.NANOSECONDS.toMillis(this.grantedUntil - now) * 100 / 98);
+				TimeUnit.NANOSECONDS.toMillis(this.mayLastUntil - now) * 100 / 98);
 		return new AcquireCommand(this.token, permits(), this.request.limit(), this.request.fair(), millis,
 				this.request.claimMillis());
 	}
@@ -478,16 +480,17 @@ final class Hold {
 	/**
 	 * Return whether this hold may be handed over to a waiter of this instance without
 	 * the store. Number and time of local hand-overs are limited, and enough of the lease
-	 * must be left. After an extension by the user, the lease may be longer than the
-	 * lease time; it is then not handed over, because others would wait too long if the
-	 * next holder died.
+	 * must be left. A lease that may last longer than the lease time, as after an
+	 * extension by the user, is not handed over, because others would wait too long if
+	 * the next holder died.
 	 */
 	boolean mayBeHandedOver(HandOverLimits limits, long now) {
 		long left = TimeUnit.NANOSECONDS.toMillis(this.grantedUntil - now);
 		long margin = TimeUnit.NANOSECONDS.toMillis(this.request.lossMarginNanos());
 		return this.handOvers < limits.maxCount() && now - this.grantedByStoreAt < limits.maxTime().toNanos()
-				&& this.request.renewal() && this.renewalTrouble == null && this.extensions == 0
-				&& left > (this.request.claimMillis() + margin) / 2 && left <= this.request.leaseMillis();
+				&& this.request.renewal() && this.renewalTrouble == null
+				&& left > (this.request.claimMillis() + margin) / 2
+				&& TimeUnit.NANOSECONDS.toMillis(this.mayLastUntil - now) <= this.request.leaseMillis();
 	}
 
 	// Renewal
@@ -592,24 +595,12 @@ final class Hold {
 	}
 
 	/**
-	 * Note that an extension by the user is about to be sent. Until an extension to more
-	 * than the lease time is answered, the hold is not handed over locally, as the next
-	 * holder would inherit the long lease.
-	 * @return whether the lease is held and the extension may be sent
+	 * Note that a renewal is about to be sent.
+	 * @return whether the lease is held
 	 */
-	synchronized boolean beginExtension(long millis, long now) {
-		boolean held = isHeld(now);
-		if (held && millis > this.request.leaseMillis()) {
-			this.extensions++;
-		}
-		return held;
-	}
-
-	/** Note that an extension by the user is answered. */
-	synchronized void endExtension(long millis) {
-		if (millis > this.request.leaseMillis()) {
-			this.extensions--;
-		}
+	synchronized boolean beginRenewal(long millis, long now) {
+		this.mayLastUntil = ResourceQueue.later(this.mayLastUntil, now + TimeUnit.MILLISECONDS.toNanos(millis));
+		return isHeld(now);
 	}
 
 	// End

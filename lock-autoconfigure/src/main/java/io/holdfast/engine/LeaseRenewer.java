@@ -331,10 +331,9 @@ final class LeaseRenewer {
 	 */
 	CompletableFuture<Void> renewNow(List<Hold> holds, long millis) {
 		long sentAt = this.context.scheduler.nanoTime();
-		List<Hold> held = holds.stream().filter((hold) -> hold.beginExtension(millis, sentAt)).toList();
+		List<Hold> held = holds.stream().filter((hold) -> hold.beginRenewal(millis, sentAt)).toList();
 		return CompletableFuture.allOf(batches(held).stream()
-			.map((batch) -> renew(batch, (hold) -> millis, sentAt, true)
-				.thenRun(() -> batch.forEach((hold) -> hold.endExtension(millis))))
+			.map((batch) -> renew(batch, (hold) -> millis, sentAt, true))
 			.toArray(CompletableFuture[]::new));
 	}
 
@@ -345,6 +344,9 @@ final class LeaseRenewer {
 	 */
 	private CompletableFuture<Void> renew(List<Hold> batch, ToLongFunction<Hold> millis, long sentAt, boolean forUser) {
 		List<Renewal> renewals = batch.stream().map((hold) -> hold.renewalCommand(millis.applyAsLong(hold))).toList();
+		for (int i = 0; i < batch.size(); i++) {
+			batch.get(i).beginRenewal(renewals.get(i).leaseMillis(), sentAt);
+		}
 		Supplier<CompletableFuture<List<Boolean>>> command = () -> this.context.store.renew(renewals);
 		CompletableFuture<List<Boolean>> answer = forUser ? this.context.sendInTime(Command.RENEW, command)
 				: this.context.send(Command.RENEW, command);

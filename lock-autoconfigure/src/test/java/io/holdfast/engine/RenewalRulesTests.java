@@ -14,6 +14,8 @@ import io.holdfast.ReleaseResult;
 import io.holdfast.engine.EngineObserver.RenewalOutcome;
 import io.holdfast.engine.store.Resource.Kind;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -252,11 +254,21 @@ class RenewalRulesTests extends ScriptedEngine {
 		assertThat(last.isHeld()).isTrue();
 	}
 
-	@Test
-	void aFailedReleaseIsRepeatedForTheTimeOfAManualRenewal() {
+	@ParameterizedTest
+	@CsvSource({ "by hand, true", "by hand, false", "nested, true", "nested, false" })
+	void aFailedReleaseIsRepeatedForTheTimeOfALongerRenewal(String way, boolean answered) {
 		LockLease lease = granted(REQUEST, 100);
-		this.store.answerAtOnce("renew 1 for 3600000", (command) -> command.renewed(true));
-		lease.extend(Duration.ofHours(1));
+		if (way.equals("by hand")) {
+			renewer().renewNow(renewer().holds(), 3_600_000);
+		}
+		else {
+			LockLease nested = nested(REQUEST.leaseTime(Duration.ofHours(1)).within(LeaseContext.empty().with(lease)));
+			this.store.elapse(1);
+			nested.releaseAsync();
+		}
+		if (answered) {
+			this.store.last("renew 1 for 3600000").renewed(true);
+		}
 		this.store.answerAtOnce("release 1", (command) -> command.fail(true));
 		lease.releaseAsync();
 		this.store.elapse(1_800_000);
