@@ -365,10 +365,11 @@ final class Hold {
 	/**
 	 * Return whether the hold's thread must get an exception for the loss when it
 	 * requests the key again. Not for a lease without renewal, which may end by itself
-	 * without a release.
+	 * without a release, nor if the thread has ended.
 	 */
 	boolean mustTellThread() {
-		return isReentrantFor(this.thread) && isRenewed();
+		Thread holder = this.thread;
+		return holder != null && holder.getState() != Thread.State.TERMINATED && isReentrantFor(holder) && isRenewed();
 	}
 
 	/** Return whether code runs under an open lease. */

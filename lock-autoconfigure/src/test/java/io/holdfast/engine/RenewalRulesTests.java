@@ -107,6 +107,18 @@ class RenewalRulesTests extends ScriptedEngine {
 	}
 
 	@Test
+	void aLostLeaseOfAThreadThatHasEndedIsForgotten() throws Exception {
+		Thread thread = new Thread(() -> {
+		});
+		acquire(REQUEST.maxHold(Duration.ofSeconds(30)), thread);
+		this.store.last("acquire 1").granted(10, 30_000);
+		thread.start();
+		thread.join();
+		this.store.elapse(60_000);
+		assertThat(isIdle()).isTrue();
+	}
+
+	@Test
 	void nothingIsSentWhileNothingIsHeld() {
 		LockLease lease = granted(REQUEST, 10);
 		lease.releaseAsync();
