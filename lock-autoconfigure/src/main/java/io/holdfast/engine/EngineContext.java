@@ -109,9 +109,9 @@ public final class EngineContext {
 		this.commandTimeoutNanos = settings.commandTimeout().toNanos();
 		this.outagePatienceNanos = settings.outagePatience().toNanos();
 		this.scheduler = scheduler;
-		this.callbacks = callbacks;
-		this.code = code;
-		this.observers = new EngineObservers(callbacks);
+		this.callbacks = (action) -> start(callbacks, action);
+		this.code = (action) -> start(code, action);
+		this.observers = new EngineObservers(this.callbacks);
 		this.random = random;
 		this.instanceIds = instanceIds;
 		this.start = start;
@@ -438,6 +438,19 @@ public final class EngineContext {
 	}
 
 	// Callbacks
+
+	/**
+	 * Run an action on another thread, later if no thread can be started now. Otherwise,
+	 * a lease would never reach its caller, and would be renewed for ever.
+	 */
+	private void start(Executor threads, Runnable action) {
+		try {
+			threads.execute(action);
+		}
+		catch (OutOfMemoryError ex) {
+			this.scheduler.schedule(() -> start(threads, action), retryDelay());
+		}
+	}
 
 	/** Run an action on a thread that may block, and log its exception. */
 	public void call(Runnable action) {

@@ -277,6 +277,40 @@ class EngineRobustnessTests extends ScriptedEngine {
 			.withMessageContaining(leaseTime.toString());
 	}
 
+	@Test
+	@DisplayName("Leases, results of releases and losses reach their callers although no thread can be started at first")
+	void withoutThread() {
+		refuseNextThread();
+		CompletableFuture<LockLease> answer = this.service.acquireAsync(REQUEST);
+		this.store.last("acquire 1").granted(10, 30_000);
+		this.store.elapse(1000);
+		assertThat(answer).isCompleted();
+		List<String> lost = new ArrayList<>();
+		answer.join().onLost(() -> lost.add("lost"));
+		refuseNextThread();
+		renewer().lose(renewer().holds().get(0), "on purpose");
+		this.store.elapse(1000);
+		assertThat(lost).containsExactly("lost");
+		refuseNextThread();
+		CompletableFuture<ReleaseResult> released = answer.join().releaseAsync();
+		this.store.last("release 1").released(false);
+		this.store.elapse(1000);
+		assertThat(released).isCompletedWithValue(ReleaseResult.LOST);
+		refuseNextThread();
+		CompletableFuture<LockLease> several = this.service.acquireAsync(LockRequest.ofAll(List.of("a", "b")));
+		this.store.last("acquire 2").granted(10, 30_000);
+		this.store.elapse(1000);
+		this.store.last("acquire 3").granted(10, 30_000);
+		assertThat(several).isCompleted();
+	}
+
+	private void refuseNextThread() {
+		this.callbacks = (task) -> {
+			this.callbacks = Runnable::run;
+			throw new OutOfMemoryError("unable to create native thread");
+		};
+	}
+
 	private void renewByHand(LockLease lease) {
 		CompletableFuture<Void> byHand = CompletableFuture.runAsync(() -> lease.extend(Duration.ofMillis(100)));
 		this.store.answerNext("renew 1 for 100");
