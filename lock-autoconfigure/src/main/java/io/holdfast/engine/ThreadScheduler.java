@@ -88,6 +88,11 @@ public final class ThreadScheduler implements Scheduler, AutoCloseable {
 			// Closed: no actions are needed any more.
 			return CompletableFuture.completedFuture(null);
 		}
+		catch (OutOfMemoryError ex) {
+			// No thread can be started now. The action is queued, and the next one starts
+			// the thread.
+			return CompletableFuture.completedFuture(null);
+		}
 	}
 
 	@Override

@@ -13,6 +13,10 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.ArgumentMatchers.any;
+import static org.mockito.ArgumentMatchers.eq;
+import static org.mockito.BDDMockito.willReturn;
+import static org.mockito.Mockito.spy;
 
 /**
  * Scheduler in real time.
@@ -52,6 +56,27 @@ class ThreadSchedulerTests {
 		assertThat(early.get(10, TimeUnit.SECONDS) - begun).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(5));
 		assertThat(late.get(10, TimeUnit.SECONDS) - begun).isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(150));
 		assertThat(late.get()).isGreaterThan(early.get());
+	}
+
+	@Test
+	void anActionWhoseThreadCannotBeStartedRunsWithTheNextAction() throws Exception {
+		DaemonThreads threads = spy(new DaemonThreads());
+		Thread refused = new Thread() {
+
+			@Override
+			public void start() {
+				throw new OutOfMemoryError("unable to create native thread");
+			}
+
+		};
+		willReturn(refused).willCallRealMethod().given(threads).create(any(), eq("holdfast-timer"));
+		try (ThreadScheduler refusedOnce = new ThreadScheduler(threads)) {
+			CompletableFuture<Boolean> first = new CompletableFuture<>();
+			refusedOnce.schedule(() -> first.complete(true), 0);
+			refusedOnce.schedule(() -> {
+			}, 0);
+			assertThat(first.get(10, TimeUnit.SECONDS)).isTrue();
+		}
 	}
 
 	private static void awaitRest(Thread thread) {
