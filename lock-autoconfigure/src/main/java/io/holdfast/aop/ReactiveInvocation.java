@@ -318,13 +318,15 @@ final class ReactiveInvocation {
 
 		private TransactionShare begin() {
 			this.manager.registerSynchronization(this);
-			bind();
+			bind(this.share);
 			return this.share;
 		}
 
-		private void bind() {
+		private void bind(@Nullable TransactionShare next) {
 			this.manager.unbindResourceIfPossible(Transaction.class);
-			this.manager.bindResource(Transaction.class, this.share);
+			if (next != null) {
+				this.manager.bindResource(Transaction.class, next);
+			}
 		}
 
 		/**
@@ -341,7 +343,7 @@ final class ReactiveInvocation {
 		public Mono<Void> resume() {
 			return Mono.fromRunnable(() -> {
 				this.share.suspended = false;
-				bind();
+				bind(this.share);
 			});
 		}
 
@@ -367,7 +369,7 @@ final class ReactiveInvocation {
 			if (this.replaced.get()) {
 				return Mono.empty();
 			}
-			this.manager.unbindResourceIfPossible(Transaction.class);
+			bind(this.share.outer);
 			return Mono.fromFuture(() -> this.share.releaseAsync(status == STATUS_ROLLED_BACK)).then();
 		}
 

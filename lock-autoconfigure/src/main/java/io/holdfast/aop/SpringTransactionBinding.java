@@ -75,13 +75,15 @@ public final class SpringTransactionBinding implements TransactionBinding {
 			}
 			Releases first = new Releases(new TransactionShare(bound));
 			TransactionSynchronizationManager.registerSynchronization(first);
-			first.bind();
+			bind(first.share);
 			return first.share;
 		}
 
-		private void bind() {
+		private static void bind(@Nullable TransactionShare next) {
 			TransactionSynchronizationManager.unbindResourceIfPossible(TransactionShare.class);
-			TransactionSynchronizationManager.bindResource(TransactionShare.class, this.share);
+			if (next != null) {
+				TransactionSynchronizationManager.bindResource(TransactionShare.class, next);
+			}
 		}
 
 		/**
@@ -90,13 +92,13 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		@Override
 		public void suspend() {
 			this.share.suspended = true;
-			bind();
+			bind(this.share);
 		}
 
 		@Override
 		public void resume() {
 			this.share.suspended = false;
-			bind();
+			bind(this.share);
 		}
 
 		@Override
@@ -106,11 +108,12 @@ public final class SpringTransactionBinding implements TransactionBinding {
 
 		/**
 		 * Unbind the share before the completion, which with JTA may come on another
-		 * thread.
+		 * thread. The next call may be in a transaction between this one and that of the
+		 * outer share.
 		 */
 		@Override
 		public void beforeCompletion() {
-			TransactionSynchronizationManager.unbindResourceIfPossible(TransactionShare.class);
+			bind(this.share.outer);
 			moveToEnd();
 		}
 
@@ -134,7 +137,7 @@ public final class SpringTransactionBinding implements TransactionBinding {
 		public void afterCompletion(int status) {
 			// Bound again if a callback acquired the first lock of the transaction.
 			if (TransactionSynchronizationManager.getResource(TransactionShare.class) == this.share) {
-				TransactionSynchronizationManager.unbindResource(TransactionShare.class);
+				bind(this.share.outer);
 			}
 			if (!this.replaced) {
 				this.share.release(status == STATUS_ROLLED_BACK);

@@ -53,7 +53,7 @@ final class TransactionShare implements TransactionBinding.Participation {
 	volatile boolean suspended;
 
 	/** Share of the suspended transaction, or {@code null}. */
-	private final @Nullable TransactionShare outer;
+	final @Nullable TransactionShare outer;
 
 	/**
 	 * Create the share of a transaction.

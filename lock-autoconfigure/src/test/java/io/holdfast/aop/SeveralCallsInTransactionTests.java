@@ -176,6 +176,7 @@ class SeveralCallsInTransactionTests {
 					first.get();
 					for (int i = 0; i < 2; i++) {
 						inner.executeWithoutResult((own) -> {
+							inner.executeWithoutResult((innermost) -> second.get());
 							second.get();
 							inner.executeWithoutResult((innermost) -> second.get());
 						});
@@ -199,6 +200,7 @@ class SeveralCallsInTransactionTests {
 		Mono<String> chain = Mono.defer(this.shop::chain);
 		Mono<Boolean> calls = chain.then(chain.as(inner::transactional))
 			.then(chain.then(chain.as(inner::transactional)).as(inner::transactional))
+			.then(chain.as(inner::transactional).then(chain).as(inner::transactional))
 			.then(chain)
 			.map((value) -> isFree());
 		assertThat(calls.as(TransactionalOperator.create(manager)::transactional).block(SOON)).isFalse();
