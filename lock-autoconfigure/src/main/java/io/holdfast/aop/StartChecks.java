@@ -34,14 +34,17 @@ import org.springframework.util.ReflectionUtils;
  */
 record StartChecks(LeaseAnnotationHandler handler, Class<?> type, Bean bean) {
 
+	private static final String INTEGRATION = "org.springframework.integration.annotation.";
+
 	/**
 	 * Annotations of methods that are called by frameworks, often as meta-annotations.
 	 * {@code MessageMapping} covers the listeners of Kafka, Rabbit, JMS and Pulsar.
 	 */
 	private static final List<String> ENTRIES = List.of("org.springframework.context.event.EventListener",
 			"org.springframework.scheduling.annotation.Scheduled",
-			"org.springframework.messaging.handler.annotation.MessageMapping",
-			"org.springframework.integration.annotation.ServiceActivator",
+			"org.springframework.messaging.handler.annotation.MessageMapping", INTEGRATION + "Aggregator",
+			INTEGRATION + "Filter", INTEGRATION + "InboundChannelAdapter", INTEGRATION + "Router",
+			INTEGRATION + "ServiceActivator", INTEGRATION + "Splitter", INTEGRATION + "Transformer",
 			"org.springframework.web.bind.annotation.RequestMapping", "io.awspring.cloud.sqs.annotation.SqsListener");
 
 	private static final String POST_CONSTRUCT = "jakarta.annotation.PostConstruct";

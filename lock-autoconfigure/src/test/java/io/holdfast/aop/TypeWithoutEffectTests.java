@@ -18,6 +18,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.InitializingBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.event.EventListener;
+import org.springframework.integration.annotation.InboundChannelAdapter;
+import org.springframework.integration.annotation.Transformer;
 import org.springframework.messaging.handler.annotation.MessageMapping;
 import org.springframework.scheduling.annotation.Scheduled;
 
@@ -41,12 +43,12 @@ class TypeWithoutEffectTests extends LockedTestCase {
 
 	@ParameterizedTest
 	@ValueSource(classes = { PackagePrivateListener.class, ProtectedJob.class, ComposedListener.class,
-			InheritedListener.class })
+			InheritedListener.class, ProtectedSource.class, PackagePrivateStep.class })
 	@DisplayName("A listener or job that is not public is refused in an annotated type")
 	void listener(Class<?> type) {
 		assertThat(refusal(type)).hasMessageContaining(" on " + type.getName())
 			.hasMessageMatching(".* has no effect on (on|tick)\\(.*\\), which is called by @(EventListener|Scheduled|"
-					+ "Incoming), because the method is not public\\. .*")
+					+ "Incoming|InboundChannelAdapter|Transformer), because the method is not public\\. .*")
 			.hasMessageContaining("Make the method public, or annotate the methods instead of the type");
 	}
 
@@ -272,6 +274,26 @@ class TypeWithoutEffectTests extends LockedTestCase {
 	}
 
 	static class InheritedListener extends PackagePrivateListener {
+
+	}
+
+	@DistributedLock
+	static class ProtectedSource extends Working {
+
+		@InboundChannelAdapter("stock")
+		protected String tick() {
+			return "";
+		}
+
+	}
+
+	@DistributedLock
+	static class PackagePrivateStep extends Working {
+
+		@Transformer(inputChannel = "stock")
+		String on(String message) {
+			return message;
+		}
 
 	}
 
