@@ -1,5 +1,7 @@
 package io.holdfast.observation;
 
+import java.lang.reflect.Proxy;
+
 import io.holdfast.aop.MethodObserver;
 import io.holdfast.observation.HoldfastObservationDocumentation.Tag;
 import io.micrometer.common.KeyValues;
@@ -18,14 +20,23 @@ public class DefaultMethodObservationConvention implements MethodObservationConv
 
 	@Override
 	public String getContextualName(MethodObservationContext context) {
-		return context.getTargetClass().getSimpleName() + "#" + MethodObserver.sourceName(context.getMethod());
+		return namedClass(context).getSimpleName() + "#" + MethodObserver.sourceName(context.getMethod());
 	}
 
 	@Override
 	public KeyValues getLowCardinalityKeyValues(MethodObservationContext context) {
-		return KeyValues.of(Tag.CLASS.withValue(context.getTargetClass().getName()),
+		return KeyValues.of(Tag.CLASS.withValue(namedClass(context).getName()),
 				Tag.METHOD.withValue(MethodObserver.sourceName(context.getMethod())),
 				Tag.UNGUARDED.withValue(Boolean.toString(context.isUnguarded())));
+	}
+
+	/**
+	 * Return the called object's class. The names of lambdas and proxies vary from
+	 * process to process, and would add new tags with each start.
+	 */
+	private static Class<?> namedClass(MethodObservationContext context) {
+		Class<?> type = context.getTargetClass();
+		return (type.isHidden() || Proxy.isProxyClass(type)) ? context.getMethod().getDeclaringClass() : type;
 	}
 
 }

@@ -102,7 +102,9 @@ public enum HoldfastObservationDocumentation implements ObservationDocumentation
 		/** Mode of locks: {@code exclusive} or {@code read}. */
 		MODE("mode"),
 
-		/** Name of the called object's class. */
+		/**
+		 * Name of the called object's class; of a lambda or proxy, that of its interface.
+		 */
 		CLASS("class"),
 
 		/** Name of the method. */

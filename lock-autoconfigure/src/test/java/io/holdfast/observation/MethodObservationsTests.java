@@ -1,7 +1,9 @@
 package io.holdfast.observation;
 
 import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -119,6 +121,21 @@ class MethodObservationsTests {
 			.containsEntry("unguarded", "false")
 			.hasSize(3);
 		assertThat(span("lock hold").getTags()).containsEntry("holdfast.key", "SKU1");
+	}
+
+	@Test
+	@DisplayName("The tag and name of a lambda or proxy, whose class has another name in each process, are those of its interface")
+	void generated() {
+		InvocationHandler nothing = (proxy, method, arguments) -> (method.getDeclaringClass() == Job.class) ? null
+				: method.invoke(this, arguments);
+		this.runner.withBean("lambda", Job.class, () -> () -> {
+		})
+			.withBean("client", Job.class,
+					() -> (Job) Proxy.newProxyInstance(Job.class.getClassLoader(), new Class<?>[] { Job.class },
+							nothing))
+			.run((context) -> context.getBeansOfType(Job.class).values().forEach(Job::run));
+		assertThat(spans("Job#run")).hasSize(2)
+			.allSatisfy((span) -> assertThat(span.getTags()).containsEntry("class", Job.class.getName()));
 	}
 
 	@Test
@@ -320,6 +337,13 @@ class MethodObservationsTests {
 			assertThat(shop.chain("SKU1", () -> Mono.just("sold")).block(SOON)).isEqualTo("sold");
 			assertThat(context.getBean(LockService.class).status("SKU1").isLocked()).isFalse();
 		});
+	}
+
+	interface Job {
+
+		@DistributedLock
+		void run();
+
 	}
 
 	static class Shop {
