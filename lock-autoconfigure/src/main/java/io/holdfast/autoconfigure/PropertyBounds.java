@@ -25,7 +25,8 @@ final class PropertyBounds {
 	 */
 	static void check(boolean allowed, String property, @Nullable Object value, String reason) {
 		if (!allowed) {
-			throw new InvalidConfigurationPropertyValueException("holdfast." + property, value, reason);
+			throw new InvalidConfigurationPropertyValueException("holdfast." + property,
+					(value instanceof Duration time) ? text(time) : value, reason);
 		}
 	}
 
@@ -61,7 +62,7 @@ final class PropertyBounds {
 	/** Refuse a time below a minimum, or of more than a year. */
 	static void checkBounds(Duration min, String property, @Nullable Duration value) {
 		if (value != null) {
-			check(value.compareTo(min) >= 0, property, value, "it must be at least " + min.toMillis() + "ms");
+			check(value.compareTo(min) >= 0, property, value, "it must be at least " + text(min));
 			check(value.compareTo(MAX) <= 0, property, value, "it must be at most " + MAX.toDays() + "d");
 		}
 	}

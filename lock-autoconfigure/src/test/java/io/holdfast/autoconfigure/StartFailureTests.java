@@ -191,7 +191,7 @@ class StartFailureTests {
 					holdfast.semaphore.wait-time | soon          | 'soon' is not a valid duration
 					holdfast.lock.max-hold       | 29s           | it must not be shorter than holdfast.lock.lease-time (30s)
 					holdfast.lock.loss-margin    | 10001ms       | it must be at most a third of holdfast.lock.lease-time (30s)
-					holdfast.lock.loss-margin    | -1ms          | it must be at least 0ms
+					holdfast.lock.loss-margin    | -1ms          | it must be at least 0s
 					holdfast.semaphore.key-prefix | lock:        | it must not be the same as holdfast.lock.key-prefix
 					holdfast.semaphore.lease-time | 366d         | it must be at most 365d
 					holdfast.optimistic.max-attempts | 0         | it must be at least 1
@@ -201,7 +201,7 @@ class StartFailureTests {
 					holdfast.lock.on-store-failure | proceed     | The following values are valid:
 					holdfast.semaphore.on-store-failure | default | The following values are valid:
 					holdfast.semaphore.on-store-failure | retry  | The following values are valid:
-					holdfast.leak-detection-threshold | -1s      | it must be at least 0ms
+					holdfast.leak-detection-threshold | -1s      | it must be at least 0s
 					holdfast.aop.order           | first         | failed to convert java.lang.String to
 					holdfast.aop.order           | -2147483648   | it must be at least -2147483647 and at most 2147483646
 					holdfast.aop.order           | 2147483647    | it must be at least -2147483647 and at most 2147483646

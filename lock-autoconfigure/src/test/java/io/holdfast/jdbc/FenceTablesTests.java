@@ -146,8 +146,10 @@ class FenceTablesTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "fence.jdbc.retention=23h, at least 86400000ms", "lock.max-hold=31d, not be shorter than the longest",
-			"fence.jdbc.timeout=900ms, at least 1000ms", "'fence.jdbc.table-name=f;', letters" })
+	@CsvSource({ "fence.jdbc.retention=23h, with value '23h' is invalid: it must be at least 1d",
+			"lock.max-hold=31d, not be shorter than the longest",
+			"fence.jdbc.timeout=900ms, with value '900ms' is invalid: it must be at least 1s",
+			"'fence.jdbc.table-name=f;', letters" })
 	@DisplayName("Invalid values fail the start")
 	void refused(String property, String message) {
 		this.enabled.withPropertyValues("holdfast." + property, "holdfast.fence.jdbc.initialize-schema=never")
