@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 import io.holdfast.PermitLease;
 import io.holdfast.SemaphoreRequest;
@@ -90,6 +91,20 @@ class SemaphoresEndpointTests {
 		assertThat(semaphore.queue())
 			.extracting(ResourceDescriptor.WaiterDescriptor::instance, ResourceDescriptor.WaiterDescriptor::permits)
 			.containsExactly(tuple(ownId, 1), tuple(otherId, 2));
+	}
+
+	@Test
+	@DisplayName("Of one key, a list has 100 holders and the view of the key 1,000, with the number of all")
+	void manyHolders() {
+		SemaphoreRequest request = SemaphoreRequest.of("call", 1_001);
+		IntStream.range(0, 1_001).forEach((i) -> this.ownSemaphores.acquire(request));
+		ResourceDescriptor listed = semaphores().fleet().semaphores().get(0);
+		assertThat(listed.holders()).hasSize(100);
+		assertThat(listed.holderCount()).isEqualTo(1_001);
+		ResourceDescriptor one = this.instances.withoutSecrets(this.endpoint.semaphore("call"));
+		assertThat(one).isNotNull();
+		assertThat(one.holders()).hasSize(1_000);
+		assertThat(one.holderCount()).isEqualTo(1_001);
 	}
 
 	@Test

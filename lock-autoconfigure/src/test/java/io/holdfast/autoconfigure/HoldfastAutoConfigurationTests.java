@@ -123,10 +123,10 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "lock.wait-time=-1s", "lock.wait-time=366d", "lock.lease-time=5ms", "lock.max-hold=5ms",
-			"lock.heal-missing-ttl=5ms", "lock.fence-retention=5ms", "wake-up.retry-interval=5ms",
-			"wake-up.handoff-timeout=5ms", "redis.command-timeout=5ms", "lock.lease-time=366d", "fleet.key=",
-			"redis.longest-lease=5ms", "lock.local-hand-over.max-count=64", "lock.local-hand-over.max-count=-1",
+	@ValueSource(strings = { "lock.wait-time=-1s", "lock.wait-time=366d", "lock.lease-time=99ms", "lock.max-hold=29s",
+			"lock.heal-missing-ttl=99ms", "lock.fence-retention=999ms", "wake-up.retry-interval=9ms",
+			"wake-up.handoff-timeout=99ms", "redis.command-timeout=49ms", "lock.lease-time=366d", "fleet.key=",
+			"redis.longest-lease=99ms", "lock.local-hand-over.max-count=64", "lock.local-hand-over.max-count=-1",
 			"lock.local-hand-over.max-time=-1ms", "semaphore.local-hand-over.max-count=64",
 			"semaphore.local-hand-over.max-time=-1ms", "limits.waiters=0", "limits.waiters-per-key=0",
 			"redis.min-replicas=-1", "redis.replica-timeout=0", "redis.outage-patience=-1ms", "semaphore.wait-time=-1s",
@@ -141,6 +141,17 @@ class HoldfastAutoConfigurationTests extends RedisTestCase {
 			assertThat(context.getStartupFailure()).as("a message has an origin only outside of binding")
 				.satisfies((failure) -> assertThat(causes(failure)).noneMatch(BindException.class::isInstance));
 		});
+	}
+
+	@Test
+	void acceptsTheDocumentedMinima() {
+		this.runner
+			.withPropertyValues("holdfast.lock.lease-time=100ms", "holdfast.semaphore.lease-time=100ms",
+					"holdfast.lock.max-hold=100ms", "holdfast.lock.heal-missing-ttl=100ms",
+					"holdfast.lock.fence-retention=1s", "holdfast.wake-up.retry-interval=10ms",
+					"holdfast.wake-up.handoff-timeout=100ms", "holdfast.redis.command-timeout=50ms",
+					"holdfast.redis.longest-lease=100ms", "holdfast.limits.waiters=1")
+			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@ParameterizedTest

@@ -124,7 +124,7 @@ class SlowObserverTests {
 			.toList();
 		await("almost all are granted").atMost(SOON)
 			.until(() -> all.stream().filter(CompletableFuture::isDone).count() >= MANY - 64);
-		assertThat(output).containsOnlyOnce("Observers of leases are too slow");
+		assertThat(output).containsOnlyOnce("Observers of leases are too slow: 10000 of their events wait");
 		this.unblock.complete(true);
 		assertThat(all).allSatisfy((lease) -> assertThat(lease).succeedsWithin(SOON));
 		all.forEach((lease) -> lease.join().releaseAsync());

@@ -412,7 +412,7 @@ class InstanceRegistrationTests extends ScriptedEngine {
 		register();
 		answer();
 		this.store.sent();
-		this.store.pause(InstanceRegistration.RETENTION.toMillis());
+		this.store.pause(Duration.ofMinutes(3).toMillis());
 		this.service.acquireAsync(REQUEST);
 		this.store.elapse(0);
 		assertThat(this.store.sent()).isNotEmpty().allMatch((line) -> line.startsWith("join"));

@@ -119,6 +119,7 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 		});
 		assertThat(client.getClientName()).hasValue("shop");
 		assertThat(client.getReadFrom()).hasValue(ReadFrom.REPLICA_PREFERRED);
+		assertThat(HoldfastConnectionFactory.MAX_SILENCE).as("documented").hasSeconds(15);
 		assertThat(client.getCommandTimeout()).as("for a handshake").isEqualTo(Duration.ofSeconds(5));
 		assertThat(client.isUseSsl()).isTrue();
 		assertThat(client.isStartTls()).isTrue();
