@@ -12,6 +12,7 @@ import io.holdfast.redis.script.RedisFailures;
 import org.jspecify.annotations.Nullable;
 
 import org.springframework.dao.QueryTimeoutException;
+import org.springframework.data.redis.RedisConnectionFailureException;
 import org.springframework.data.redis.connection.RedisTxCommands;
 import org.springframework.data.redis.core.RedisOperations;
 import org.springframework.data.redis.core.SessionCallback;
@@ -76,8 +77,8 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 			if (this.outcome == null) {
 				throw ex;
 			}
-			throw new LeaseStoreException(String.join(", ", this.keys), "The optimistic transaction on " + this.keys
-					+ " " + this.outcome + ": " + RedisFailures.deepest(ex), ex);
+			throw new LeaseStoreException(String.join(", ", this.keys),
+					"The optimistic transaction on " + this.keys + " " + this.outcome + ": " + reason(ex), ex);
 		}
 	}
 
@@ -165,6 +166,12 @@ final class WatchSession<T extends @Nullable Object> implements OptimisticTransa
 					+ " would be lost: call write(…) before the attempt returns");
 		}
 		this.writers.add(writer);
+	}
+
+	private String reason(RuntimeException error) {
+		return (error instanceof RedisConnectionFailureException)
+				? String.valueOf(RedisFailures.of(error, this.keys.toString()).getMessage())
+				: RedisFailures.deepest(error);
 	}
 
 	private static String outcome(RuntimeException error) {

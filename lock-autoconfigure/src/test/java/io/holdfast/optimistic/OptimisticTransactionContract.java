@@ -542,6 +542,9 @@ abstract class OptimisticTransactionContract {
 				assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(through, this.a))
 					.withMessageContaining("The optimistic transaction on [" + this.a + "] was not begun: ");
 			}
+			OptimisticTransactions first = new OptimisticTransactions(connect(proxy.host(), proxy.port()));
+			assertThatExceptionOfType(LeaseStoreException.class).isThrownBy(() -> increment(first, this.a))
+				.withMessageContainingAll("was not begun: ", ":" + proxy.port());
 			proxy.up();
 			await("the connection").atMost(SOON).ignoreExceptions().untilAsserted(() -> {
 				increment(through, this.a);
