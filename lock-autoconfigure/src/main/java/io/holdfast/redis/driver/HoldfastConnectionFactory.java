@@ -253,7 +253,7 @@ public final class HoldfastConnectionFactory extends LettuceConnectionFactory {
 		TimeoutSource source = timeouts.getSource();
 		long nanos = (timeouts.isTimeoutCommands() && !timeouts.isApplyConnectionTimeout())
 				? source.getTimeUnit().toNanos(source.getTimeout(new Command<>(CommandType.EVALSHA, null)))
-				: client.getCommandTimeout().toNanos();
+				: TimeUnit.NANOSECONDS.convert(client.getCommandTimeout());
 		return (nanos > 0) ? nanos : Long.MAX_VALUE;
 	}
 

@@ -165,16 +165,17 @@ class HoldfastConnectionFactoryTests extends RedisTestCase {
 			}
 
 		};
-		return Stream.of(Arguments.of(TimeoutOptions.enabled(), 7, 7), Arguments.of(TimeoutOptions.create(), 7, 7),
-				Arguments.of(TimeoutOptions.enabled(), 0, null),
-				Arguments.of(TimeoutOptions.enabled(Duration.ofSeconds(3)), 7, 3),
-				Arguments.of(TimeoutOptions.builder().timeoutSource(source).build(), 7, 4));
+		return Stream.of(Arguments.of(TimeoutOptions.enabled(), 7L, 7), Arguments.of(TimeoutOptions.create(), 7L, 7),
+				Arguments.of(TimeoutOptions.enabled(), 0L, null),
+				Arguments.of(TimeoutOptions.enabled(), Long.MAX_VALUE, null),
+				Arguments.of(TimeoutOptions.enabled(Duration.ofSeconds(3)), 7L, 3),
+				Arguments.of(TimeoutOptions.builder().timeoutSource(source).build(), 7L, 4));
 	}
 
 	@ParameterizedTest
 	@MethodSource
 	@DisplayName("The driver has no timer for commands, since the engine knows the command timeout")
-	void timeouts(TimeoutOptions timeouts, int seconds, @Nullable Integer expected) {
+	void timeouts(TimeoutOptions timeouts, long seconds, @Nullable Integer expected) {
 		HoldfastConnectionFactory own = own(new LettuceConnectionFactory(new RedisStandaloneConfiguration(),
 				LettuceClientConfiguration.builder()
 					.clientOptions(ClientOptions.builder().timeoutOptions(timeouts).build())
