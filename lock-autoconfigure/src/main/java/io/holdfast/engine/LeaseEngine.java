@@ -295,10 +295,11 @@ public final class LeaseEngine implements AutoCloseable {
 		this.queues.releases.beginClosing();
 		try {
 			this.context.await(shutDown(Duration.ZERO), this.context.settings.commandTimeout(),
-					(error) -> new IllegalStateException("Not everything could be released at shut-down", error));
+					(error) -> new IllegalStateException("Not everything could be released at shut-down; the rest ends "
+							+ "with its lease time: " + EngineExceptions.text(error), error));
 		}
 		catch (IllegalStateException ex) {
-			logger.warn(ex.getMessage(), ex);
+			logger.warn(ex.getMessage());
 		}
 		this.context.store.close();
 		// The leases of these tokens expire in the store.
