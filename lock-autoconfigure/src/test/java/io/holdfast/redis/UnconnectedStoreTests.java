@@ -2,6 +2,7 @@ package io.holdfast.redis;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -16,9 +17,12 @@ import io.holdfast.redis.driver.TestReplies;
 import io.holdfast.redis.key.RedisKeys;
 import io.holdfast.redis.key.RedisStoreOptions;
 import io.holdfast.redis.key.TestOptions;
+import io.holdfast.testing.TestRedis;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,6 +32,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * The parts of commands, and the values of replies.
  */
 class UnconnectedStoreTests {
+
+	private final List<RedisLeaseStore> stores = new ArrayList<>();
+
+	@AfterEach
+	void close() {
+		this.stores.forEach(RedisLeaseStore::close);
+	}
 
 	@Test
 	@DisplayName("A resource has the names of its kind and key, whichever names were requested before")
@@ -107,8 +118,12 @@ class UnconnectedStoreTests {
 			.isEqualTo(new Granted(7, 400));
 	}
 
-	private static RedisLeaseStore store(RedisStoreOptions options) {
-		return new RedisLeaseStore(new LettuceConnectionFactory(), options);
+	private RedisLeaseStore store(RedisStoreOptions options) {
+		RedisLeaseStore store = new RedisLeaseStore(
+				new LettuceConnectionFactory(new RedisStandaloneConfiguration(), TestRedis.clientConfiguration()),
+				options);
+		this.stores.add(store);
+		return store;
 	}
 
 }
