@@ -169,7 +169,8 @@ public class ChildProcess implements AutoCloseable {
 	 * dead.
 	 */
 	public final void kill() {
-		this.process.destroyForcibly();
+		// By the handle, as the process itself would also close its unread output.
+		this.process.toHandle().destroyForcibly();
 		// On a busy machine, this took more than ten seconds.
 		awaitExit(PATIENCE);
 	}
